@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from workflow.results import load
-from workflow.results.common.result import Figure
+from workflow.results.common.figure import Figure
 
 FIGURES = [result for _, result in load() if isinstance(result, Figure)]
 TITLES = {name: title for figure in FIGURES for name, title in figure.titles.items()}

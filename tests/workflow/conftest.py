@@ -13,7 +13,8 @@ from workflow.dag.paths import Paths
 from workflow.dag.runs import Runs
 from workflow.experiment.config import read_experiment
 from workflow.results import load
-from workflow.results.common.result import Figure, Table
+from workflow.results.common.figure import Figure
+from workflow.results.common.result import Table
 from workflow.results.selection import Selection
 
 ROOT = Path(__file__).parents[2]

@@ -3,11 +3,10 @@
 Its numbers are those of the tables' csv, with the columns that `make reproduce` prints.
 """
 
-import csv
 import json
 import re
-from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from pathlib import Path
 from textwrap import fill
@@ -18,6 +17,7 @@ from workflow.results.released import read
 from workflow.results.selection import Selection
 
 FEW_SEEDS = ("undecided: one seed", "undecided: two seeds")
+OF_VERDICTS = ("claims", "about the time of a step, on this machine")
 DEVIATION = re.compile(r" ± [\d.]+")
 NEGATIVE, MINUS = re.compile(r"^-(?=\d)"), "\u2212"
 SHOWN_BY = {"text/html": "html", "image/svg+xml": "img"}  # how Snakemake's report shows a file that is no download
@@ -29,16 +29,16 @@ def tables_of(selection: Selection) -> list[Table]:
     return sorted(tables, key=lambda each: (each.section == EVERY, each.section))
 
 
-def rows_of(path: Path, columns: Collection[str]) -> list[list[str]]:
-    """Some columns of a table, without rows that were not run. Empty if there is no such table or no column.
+def printed_rows(selection: Selection) -> Iterator[tuple[Table, list[list[str]]]]:
+    """The tables with columns to be printed, and these columns of the rows that are run.
 
     Cells that a table of an earlier version lacks are empty; so are those of a table that is cut short.
     """
-    if not (columns and path.exists()):
-        return []
-    with path.open(encoding="utf-8", newline="") as stream:
-        rows = [[row.get(column) or "" for column in columns] for row in csv.DictReader(stream)]
-    return [row for row in rows if row[-1] not in ("", "not run")]
+    for table in tables_of(selection):
+        read_rows = read(Path(selection.runs.paths.results, f"tables/{table.name}.csv")) if table.printed else []
+        rows = [[row.get(column, "") for column in table.printed] for row in read_rows]
+        if run := [row for row in rows if row[-1] not in ("", "not run")]:
+            yield table, run
 
 
 def count_verdicts(verdicts: Iterable[str]) -> tuple[Counter[str], int]:
@@ -59,11 +59,11 @@ def overview(selection: Selection, files: Sequence[Any]) -> str:
 def _heading(selection: Selection) -> str:
     """What the experiment is."""
     experiment, runs = selection.experiment, selection.runs
-    texts: dict[str, list[str]] = {}
+    texts = defaultdict(list)
     for name in runs.trained:
         task = experiment.tasks[name]
         what = languages(task) if task.kind == "translation" else f"parsing ({name})"
-        texts.setdefault(experiment.corpus_of(name).description, []).append(what)
+        texts[experiment.corpus_of(name).description].append(what)
     learnt = "".join(f"<li>{escape(', '.join(what))}: {escape(text)}</li>" for text, what in texts.items())
     models = sum(map(len, runs.trained.values()))
     seeds = f"{len(experiment.seeds)} seed{'s' * (len(experiment.seeds) > 1)}"
@@ -77,11 +77,10 @@ def _heading(selection: Selection) -> str:
 def _tables(selection: Selection) -> str:
     """How many claims have each verdict; the claims; beside them the tables that name columns for it."""
     tables, verdicts, claims = [], "", ""
-    for table in tables_of(selection):
-        rows = rows_of(Path(selection.runs.paths.results, f"tables/{table.name}.csv"), table.printed)
-        if rows and table.name == "claims":
+    for table, rows in printed_rows(selection):
+        if table.name == "claims":
             verdicts, claims = _verdicts(rows, shared(selection)), _claims(rows)
-        elif rows:
+        else:
             tables.append(_table(list(table.printed.values()), rows))
     return f"{verdicts}<div class=look>{claims}<div>{''.join(tables)}</div></div>"
 
@@ -104,17 +103,13 @@ def shared(selection: Selection) -> str:
 
 def _verdicts(rows: Sequence[Sequence[str]], leading: str) -> str:
     """The `leading` sentences, and how many claims have each verdict. Those about time stand apart."""
-    others, timed = verdicts_apart(rows)
-    parts = [(others, "claims"), (timed, "about the time of a step, on this machine")]
-    shown = [f"{len(verdicts)} {what}: {_counted(verdicts)}" for verdicts, what in parts if verdicts]
+    shown = []
+    for verdicts, what in zip(verdicts_apart(rows), OF_VERDICTS, strict=True):
+        counts, few = count_verdicts(verdicts)
+        each = [f"<b class={verdict}>{count} {verdict}</b>" for verdict, count in counts.most_common()]
+        each += [f"<b class=undecided>{few} with too few seeds for a verdict</b>"] * bool(few)
+        shown += [f"{len(verdicts)} {what}: {', '.join(each)}"] * bool(verdicts)
     return f"<p class=verdicts>{escape(leading)}</p><p class=verdicts>{'; '.join(shown)}</p>"
-
-
-def _counted(verdicts: Sequence[str]) -> str:
-    counts, few = count_verdicts(verdicts)
-    each = [f"<b class={verdict}>{count} {verdict}</b>" for verdict, count in counts.most_common()]
-    each += [f"<b class=undecided>{few} with too few seeds for a verdict</b>"] * bool(few)
-    return ", ".join(each)
 
 
 def _claims(rows: Sequence[Sequence[str]]) -> str:
@@ -133,10 +128,9 @@ def _table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     head = "".join(f"<th class='{kind}'>{escape(text)}</th>" for kind, text in zip(kinds, headings, strict=True))
     body, above = "", ""
     for first, *others in rows:
-        cells = "".join(map(_cell, kinds[1:], others))
         verdict = first if headings[0] == "Verdict" else ""
-        body += f"<tr>{_cell(verdict, first if verdict or first != above else '')}{cells}</tr>"
-        above = first
+        shown = first if verdict or first != above else ""
+        body, above = f"{body}<tr>{_cell(verdict, shown)}{''.join(map(_cell, kinds[1:], others))}</tr>", first
     return f"<div><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
 
 
@@ -146,15 +140,14 @@ def _cell(kind: str, text: str) -> str:
 
 def _results(files: Sequence[Any]) -> str:
     """A link to each table and figure, by section. A click shows it."""
-    links: dict[str, list[str]] = {}
+    links = defaultdict(list)
     for file in sorted(files, key=lambda each: list((each.labels or {}).values())):
         title = next((file.labels[kind] for kind in ("table", "figure") if kind in (file.labels or {})), "")
         if title and (show := SHOWN_BY.get(file.mime)):
             path = json.dumps(str(file.path))
             where = f"resultPath: {path}, contentPath: results[{path}].data_uri"
             click = escape(f"app.setView({{content: '{show}', {where}}}); return false")
-            links.setdefault(file.category.name, []).append(
-                f'<li><a href="#" onclick="{click}">{escape(title)}</a></li>'
-            )
-    lists = (f"<h2>{escape(kind)}</h2><ul class=links>{''.join(links[kind])}</ul>" for kind in sorted(links)[::-1])
-    return "".join(lists)
+            links[file.category.name].append(f'<li><a href="#" onclick="{click}">{escape(title)}</a></li>')
+    return "".join(
+        f"<h2>{escape(kind)}</h2><ul class=links>{''.join(links[kind])}</ul>" for kind in sorted(links)[::-1]
+    )

@@ -23,6 +23,9 @@ SCORES = {"BLEU, ours": "", "F1, ours": "", "Perplexity, ours": " %"}  # heading
 NUMBER = re.compile(r"\d+(?:\.\d+)?(?= |$)")
 FEW = 3  # names that a line lists
 WIDTH = 120
+NOT_COMPARED = (
+    "Not compared, because they are never the same: times, costs that follow from times, devices and commits."
+)
 # docs/results.md has these numbers.
 USUAL = (
     "What is usual: CPUs of one kind give equal scores (an AMD Zen 4 and a Zen 5 did), those of another kind do not. "
@@ -65,27 +68,26 @@ class Difference:
     changes: Sequence[Change]
     only_ours: Sequence[str]  # names of rows and columns
     only_released: Sequence[str]
-    left_out: Sequence[str]  # what was not compared
-
-    def of(self, heading: str) -> list[Change]:
-        """The changes in a column."""
-        return [change for change in self.changes if change.heading == heading]
 
     def __str__(self) -> str:
         """How many cells differ, the largest change of each score, and the verdicts that changed."""
-        columns = few(dict.fromkeys(change.heading for change in self.changes))
-        lines = [f"cells that differ: {len(self.changes)} ({columns})" if self.changes else "equal to the last digit"]
-        scores = (max(self.of(heading), key=lambda each: abs(each.size), default=None) for heading in SCORES)
-        lines += [f"largest difference: {each}" for each in scores if each and each.size]
-        lines += [few(map(str, verdicts), "\n")] if (verdicts := self.of("Verdict")) else []
-        lines += [f"only here: {few(self.only_ours)}"] if self.only_ours else []
-        lines += [f"only released: {few(self.only_released)}"] if self.only_released else []
-        return "\n".join(lines)
+        of = {heading: [each for each in self.changes if each.heading == heading] for heading in (*SCORES, "Verdict")}
+        largest = (max(of[heading], key=lambda each: abs(each.size), default=None) for heading in SCORES)
+        columns = few(each.heading for each in self.changes)
+        return "\n".join(
+            [
+                f"cells that differ: {len(self.changes)} ({columns})" if columns else "equal to the last digit",
+                *(f"largest difference: {each}" for each in largest if each and each.size),
+                *[few(map(str, of["Verdict"]), "\n")] * bool(of["Verdict"]),
+                *[f"only here: {few(self.only_ours)}"] * bool(self.only_ours),
+                *[f"only released: {few(self.only_released)}"] * bool(self.only_released),
+            ]
+        )
 
 
 def few(names: Iterable[str], separator: str = "; ") -> str:
-    """The first names, and how many others there are."""
-    names = list(names)
+    """The first of some names, each once, and how many others there are."""
+    names = list(dict.fromkeys(names))
     return separator.join(names[:FEW] + [f"{len(names) - FEW} more"] * (len(names) > FEW))
 
 
@@ -99,48 +101,40 @@ def read(path: Path) -> list[Cells]:
 
 
 def difference(ours: Sequence[Cells], released: Sequence[Cells]) -> Difference:
-    """Compare two tables that have rows. Rows that were not run do not count.
+    """Compare two tables that have rows. Rows that were not run, and claims about time, do not count.
 
     Rows are known by their first columns, by as few as tell all rows of a table apart.
     """
-    headings = [heading for heading in ours[0] if heading in released[0]]
-    here, there = _known(headings, [[row for row in rows if not _not_run(row)] for rows in (ours, released)])
-    left_out = dict.fromkeys(found[0] for heading in headings if (found := MACHINE.match(heading)))
-    changes = []
-    for name in (name for name in here if name in there):
-        if found := MACHINE.match(here[name].get("Measure", "")):
-            left_out[f"claims about {found[0]}"] = None
-            continue
-        cells = ((heading, here[name][heading], there[name][heading]) for heading in headings)
-        changes += [Change(name, *cell) for cell in cells if cell[1] != cell[2] and not MACHINE.match(cell[0])]
-    only_ours = [*_only(here, there), *(f"column {each}" for each in _only(ours[0], released[0]))]
-    only_released = [*_only(there, here), *(f"column {each}" for each in _only(released[0], ours[0]))]
-    return Difference(changes, only_ours, only_released, list(left_out))
-
-
-def _not_run(row: Cells) -> bool:
-    return any(cell.startswith(NOT_RUN) for cell in row.values())
-
-
-def _known(headings: Sequence[str], tables: Sequence[Sequence[Cells]]) -> list[dict[str, Cells]]:
-    """The rows of each table by their names."""
-    known: list[dict[str, Cells]] = [{} for _ in tables]
-    for count in range(1, len(headings) + 1):
-        known = [{_name(row, headings[:count]): row for row in rows} for rows in tables]
+    both = [heading for heading in ours[0] if heading in released[0]]
+    tables = [[row for row in rows if _counts(row)] for rows in (ours, released)]
+    known: list[dict[str, Cells]] = [{}, {}]
+    for count in range(1, len(both) + 1):
+        known = [{_name(row, both[:count]): row for row in rows} for rows in tables]
         if list(map(len, known)) == list(map(len, tables)):
             break
-    return known
+    here, there = known
+    changes = [
+        Change(name, heading, here[name][heading], there[name][heading])
+        for name in here
+        for heading in both
+        if name in there and here[name][heading] != there[name][heading] and not MACHINE.match(heading)
+    ]
+
+    def only(mine: Cells, others: Cells, rows: Iterable[str], other_rows: Iterable[str]) -> list[str]:
+        columns = [f"column {heading}" for heading in mine if heading not in others]
+        return [*(name for name in rows if name not in other_rows), *columns]
+
+    return Difference(changes, only(ours[0], released[0], here, there), only(released[0], ours[0], there, here))
+
+
+def _counts(row: Cells) -> bool:
+    return not any(cell.startswith(NOT_RUN) for cell in row.values()) and not MACHINE.match(row.get("Measure", ""))
 
 
 def _name(row: Cells, headings: Iterable[str]) -> str:
     """These cells of a row. A number follows its heading."""
     cells = ((heading, row[heading]) for heading in headings)
     return ", ".join(f"{heading} {cell}" if cell[:1].isdigit() else cell for heading, cell in cells if cell)
-
-
-def _only(these: Iterable[str], others: Iterable[str]) -> list[str]:
-    others = set(others)
-    return [each for each in these if each not in others]
 
 
 def compare_tables(ours: Path, released: Path, names: Iterable[str]) -> str:
@@ -150,39 +144,28 @@ def compare_tables(ours: Path, released: Path, names: Iterable[str]) -> str:
     if not both:
         return f"Nothing to compare with the released results: {released} has no table that {ours} has."
     lines = [
-        (name, both[name] if all(pair) else "only here" if pair[0] else "only released")
-        for name, pair in tables.items()
-        if any(pair)
+        (name, both.get(name, "only here" if here else "only released"))
+        for name, (here, there) in tables.items()
+        if here or there
     ]
-    made = [("here", ours, *_made(ours)), ("released", released, *_made(released))]
+    runs = [read(folder / "runs.csv") for folder in (ours, released)]
+    made = [
+        (where, folder, *(few(run.get(heading, "") for run in each) for heading in ("Device", "Commit")))
+        for where, folder, each in zip(("here", "released"), (ours, released), runs, strict=True)
+    ]
+    machines = [{(run.get("Device"), run.get("Precision")) for run in each} for each in runs]
+    changes = [change for each in both.values() for change in each.changes]
+    others = sum(change.heading == "Config" for change in changes)
+    ending = [
+        NOT_COMPARED,
+        *["All other numbers that both have are equal to the last digit."] * (not changes),
+        *[f"Runs with another config than the released ones: {others}. Their scores differ anyway."] * bool(others),
+        *[SAME if machines[0] == machines[1] else USUAL] * bool(changes),
+    ]
     return "\n\n".join(
         [
             tabulate(made, ["Compared", "tables", "made on", "at commit"], disable_numparse=True),
             tabulate(lines, tablefmt="plain", disable_numparse=True),
-            _ending(list(both.values()), _machines(ours) == _machines(released)),
+            "\n".join(fill(sentence, WIDTH) for sentence in ending),
         ]
     )
-
-
-def _made(folder: Path) -> tuple[str, ...]:
-    """The devices and the commits of the runs, as the table `runs` has them."""
-    runs = read(folder / "runs.csv")
-    return tuple(few(dict.fromkeys(run.get(heading, "") for run in runs)) for heading in ("Device", "Commit"))
-
-
-def _machines(folder: Path) -> set[tuple[str, ...]]:
-    """The devices of the runs and their precision."""
-    return {tuple(run.get(heading, "") for heading in ("Device", "Precision")) for run in read(folder / "runs.csv")}
-
-
-def _ending(differences: Sequence[Difference], same_machines: bool) -> str:
-    """What was not compared, and what to think of the differences."""
-    left_out = dict.fromkeys(what for each in differences for what in each.left_out)
-    sentences = [f"Not compared, because it is never the same: {'; '.join(left_out)}."] if left_out else []
-    if not any(each.changes for each in differences):
-        sentences.append("All other numbers that both have are equal to the last digit.")
-    else:
-        if other := sum(len(each.of("Config")) for each in differences):
-            sentences.append(f"Runs with another config than the released ones: {other}. Their scores differ anyway.")
-        sentences.append(SAME if same_machines else USUAL)
-    return "\n".join(fill(sentence, WIDTH) for sentence in sentences)

@@ -18,40 +18,30 @@ from workflow.dag.runs import Runs
 from workflow.experiment.config import Experiment, read_experiment
 from workflow.experiment.plan import costs, decoded, this_cpu
 from workflow.results.common.overfitting import overfitting_notes
-from workflow.results.overview import count_verdicts, rows_of, shared, tables_of, verdicts_apart
+from workflow.results.overview import count_verdicts, printed_rows, shared, tables_of, verdicts_apart
 from workflow.results.released import WIDTH, compare_tables
 from workflow.results.selection import Selection
 
 PUBLISHED = Path("config/published.yaml")
 
 
-def before(experiment: Experiment) -> str:
+def before(selection: Selection) -> str:
     """What will be made, how long that takes and where to look meanwhile."""
-    selection = _selection(experiment)
-    runs, paths = selection.runs, selection.runs.paths
+    experiment, runs, paths = selection.experiment, selection.runs, selection.runs.paths
     planned = [result for _, result, _ in selection.planned]
-    tables = len([result for result in planned if result.target == "tables"])
-    figures = sum(len(result.files("")) for result in planned if result.target == "figures")
-    trained = [
-        (task, model, Path(record).exists())
-        for task, models in runs.trained.items()
-        for model in models
-        for record in runs.files_of(task, [model], "training.json")
-    ]
-    left = [(task, model) for task, model, done in trained if not (done or experiment.packages)]
+    tables = sum(each.target == "tables" for each in planned)
+    figures = sum(len(each.files("")) for each in planned if each.target == "figures")
+    trained = [(task, model) for task, models in runs.trained.items() for model in models for _ in experiment.seeds]
+    records = [path for task, models in runs.trained.items() for path in runs.files_of(task, models, "training.json")]
+    left = [run for run, record in zip(trained, records, strict=True) if not Path(record).exists()]
     lines = [f"{experiment.experiment}: {len(trained)} models, {tables} tables, {figures} figures."]
     if experiment.packages:
         lines.append(f"Nothing is trained: the models are those in {paths.packages}.")
-    elif len(left) < len(trained):
-        lines.append(f"Trainings finished: {len(trained) - len(left)}, left: {len(left)}.")
-    if left:
-        cpu = this_cpu(experiment)
-        one = costs(experiment, [cpu])
-        hours = sum(one[run].hours[0] for run in left)
-        hours += sum(text.hours[0] for text in decoded(experiment, [cpu])) * len(left) / len(trained)
-        minutes = 60 * hours
-        time = f"{minutes / 60:.1f} hours" if minutes >= 120 else f"{minutes:.0f} minutes"
-        lines.append(f"Estimated time: {time}, on {cpu.count} CPU cores as fast as these are now; a GPU is faster.")
+    else:
+        if len(left) < len(trained):
+            lines.append(f"Trainings finished: {len(trained) - len(left)}, left: {len(left)}.")
+        if left:
+            lines.append(_time(experiment, left, len(left) / len(trained)))
     lines += [
         f"Tables, figures and trained models appear in {paths.results}, what each job prints in {paths.results}/logs.",
         "Ctrl-C interrupts the run; the same command continues it.",
@@ -59,20 +49,25 @@ def before(experiment: Experiment) -> str:
     return "\n".join(lines)
 
 
-def after(experiment: Experiment) -> str:
+def _time(experiment: Experiment, left: Sequence[tuple[str, str]], share: float) -> str:
+    """How long the trainings that are left take, and this share of decoding."""
+    cpu = this_cpu(experiment)
+    one = costs(experiment, [cpu])
+    hours = sum(one[run].hours[0] for run in left) + share * sum(text.hours[0] for text in decoded(experiment, [cpu]))
+    time = f"{hours:.1f} hours" if hours >= 2 else f"{60 * hours:.0f} minutes"
+    return f"Estimated time: {time}, on {cpu.count} CPU cores as fast as these are now; a GPU is faster."
+
+
+def after(selection: Selection) -> str:
     """The columns of tables that are `printed`, where all results are, and the comparison with the released tables."""
-    selection = _selection(experiment)
-    paths = selection.runs.paths
-    results, texts = Path(paths.results), []
-    for table in tables_of(selection):
-        if not (rows := rows_of(results / f"tables/{table.name}.csv", table.printed)):
-            continue
+    results, texts = selection.runs.paths.results, []
+    for table, rows in printed_rows(selection):
         texts.append(tabulate(rows, table.printed.values(), disable_numparse=True))
         if table.name == "claims":
-            texts.append(_verdicts(experiment, shared(selection), *verdicts_apart(rows)))
+            texts.append(_verdicts(selection.experiment, shared(selection), *verdicts_apart(rows)))
     texts += [fill(note, WIDTH) for note in _overfitting(selection)]
-    places = f"Tables: {results}/tables\nFigures: {results}/figures\nTrained models: {paths.packages}"
-    return "\n\n".join([*texts, places, _comparison(selection)])
+    places = f"Tables: {results}/tables\nFigures: {results}/figures\nTrained models: {selection.runs.paths.packages}"
+    return "\n\n".join([*texts, places, compare(selection)])
 
 
 def _verdicts(experiment: Experiment, leading: str, verdicts: Sequence[str], timed: Sequence[str]) -> str:
@@ -103,35 +98,28 @@ def _overfitting(selection: Selection) -> list[str]:
     return overfitting_notes([each[0] for each in made], [each[1] for each in made], runs.equal)
 
 
-def compare(experiment: Experiment) -> str:
+def compare(selection: Selection) -> str:
     """The tables beside the released ones."""
-    return _comparison(_selection(experiment))
-
-
-def _selection(experiment: Experiment) -> Selection:
-    return Selection(experiment, Runs(experiment, Paths.of(experiment)), PUBLISHED)
-
-
-def _comparison(selection: Selection) -> str:
     names = [table.name for table in tables_of(selection)]
     ours, released = Path(selection.runs.paths.results, "tables"), selection.released(selection.experiment.experiment)
     return compare_tables(ours, released, names)
 
 
+WHEN = {"before": before, "after": after, "compare": compare}
+
+
 def main(when: str, *overlays: str) -> None:
     """Print what `when` names for the experiment of the overlays. If the config has a fault, print it and end."""
     try:
-        print(
-            {"before": before, "after": after, "compare": compare}[when](read_experiment(map(Path, overlays))),
-            flush=True,
-        )
+        experiment = read_experiment(map(Path, overlays))
+        print(WHEN[when](Selection(experiment, Runs(experiment, Paths.of(experiment)), PUBLISHED)), flush=True)
     except InputError as error:
         sys.exit(f"error: {error}")
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(prog="python -m workflow.results.summary", description=__doc__)
-    parser.add_argument("when", choices=("before", "after", "compare"))
+    parser.add_argument("when", choices=WHEN)
     parser.add_argument("overlays", nargs="*", help="files that override those of config/")
     arguments = parser.parse_args()
     main(arguments.when, *arguments.overlays)

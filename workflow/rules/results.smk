@@ -19,7 +19,7 @@ for room, result, plan in selection.planned:
             # As functions, because Snakemake would take braces in texts for wildcards.
             **{
                 name: lambda wildcards, value=value: value
-                for name, value in result.params(plan, experiment.tasks["ende"]).items()
+                for name, value in result.params(plan).items()
             },
             room=room,
             result=result.rule,

@@ -1,6 +1,5 @@
 """Which runs each result shows, and what it reads."""
 
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -12,10 +11,12 @@ from workflow.dag.inputs import Inputs
 from workflow.experiment.downloads import downloads_of
 from workflow.results import load
 from workflow.results.claims.plan import planned
-from workflow.results.common.result import BASE, EVERY, Table
+from workflow.results.common.against_base import BASE
+from workflow.results.common.result import EVERY
 from workflow.results.figures.curves import draw
 from workflow.results.tables import decoding
 from workflow.results.tables.marks import marks
+from workflow.results.tables.table4 import trees
 
 ROOT = Path(__file__).parents[3]
 
@@ -196,14 +197,6 @@ def test_decoding_is_compared_on_dev_for_the_run_of_the_figures(select):
     assert options == ["", "--beam 1 --alpha 0.6", "--beam 4 --alpha 0.0"]
 
 
-def test_a_task_without_averaging_decodes_its_last_checkpoint(select):
-    found = select(tasks=only(ende=["base"]), models={"base": {"average": 1}}, searches={"beams": [4], "alphas": [0.6]})
-    assert decoding.searches(found) == {
-        "scores": ["results/quick/runs/ende/base/1/average-1/dev.scores.json"],
-        "others": [],
-    }
-
-
 @pytest.mark.parametrize(
     "overlay",
     [{"searches": None}, {"tasks": only(wsj=["parser"]), "figures": {"task": "wsj", "model": "parser"}}],
@@ -234,7 +227,7 @@ def test_a_user_s_own_model_with_a_published_mark_keeps_its_row(select, tmp_path
     (tmp_path / "published.yaml").write_text(yaml.safe_dump(published | {"marks": [mark]}))
     found = select(tmp_path / "published.yaml", tasks=only(ende=["base", "mine"]), models={"mine": {"d_ff": 1024}})
     assert [row["model"] for row in marks(found)] == ["mine"]
-    assert [row["model"] for row in found.own_rows("table3")] == ["mine"]
+    assert [row["model"] for row in found.own_rows["table3"]] == ["mine"]
     assert "results/quick/runs/ende/mine/1/average-5/test.scores.json" in found.scored
 
 
@@ -242,9 +235,11 @@ def test_a_user_s_own_model_is_a_row_of_its_task_s_table(select):
     overlay = {"models": {"mine": {"d_ff": 1024, "warmup": 7}}}
     overlay["tasks"] = only(ende=["base", "mine"], enfr=["base", "mine"], wsj=["parser", "mine"])
     found = select(**overlay)
-    assert found.own_rows("table3") == [{"group": "own", "model": "mine", "changes": {"d_ff": 1024, "warmup": 7}}]
-    assert found.own_rows("table2") == [{"name": "mine", "model": {"enfr": "mine"}, "bleu": {}}]
-    assert found.own_rows("table4") == [{"name": "mine", "model": "mine", "task": "wsj", "training": "own"}]
+    assert found.own_rows["table3"] == [{"group": "own", "model": "mine", "changes": {"d_ff": 1024, "warmup": 7}}]
+    assert found.own_rows["table2"] == [{"name": "mine", "model": {"enfr": "mine"}, "bleu": {}}]
+    assert found.own_rows["table4"] == [{"name": "mine", "model": "mine", "task": "wsj", "training": "own"}]
+    of_enfr = select(tasks=only(ende=["base", "big-enfr"]))  # a model of the paper's, but of another task
+    assert [row["model"] for row in of_enfr.own_rows["table3"]] == ["big-enfr"]
     assert found.curves["Your own models"] == [BASE, ("ende", "mine")]
     planned = plans(found)
     for name, score in (
@@ -262,15 +257,10 @@ def test_a_parser_that_learns_from_a_user_s_own_trees_is_a_row_with_the_name_of_
     trees = {"origin": "treebank", "trees": "bank", "train": [1, 2], "dev": [3, 3], "test": [4, 4]}
     plain = {"task": "ende", "sentences": 9, "words": [1, 9], "seed": 1}
     overlay = {"tasks": only(wsj=["parser"], semi=["parser"]), "corpora": {"mine": {**trees, "plain": plain}}}
-    assert select(**overlay).own_rows("table4") == []
+    assert select(**overlay).own_rows["table4"] == []
     overlay["tasks"]["wsj"]["corpus"] = "mine"
-    rows = [(row["task"], row["model"], row["training"]) for row in select(**overlay).own_rows("table4")]
+    rows = [(row["task"], row["model"], row["training"]) for row in select(**overlay).own_rows["table4"]]
     assert rows == [("wsj", "parser", "mine"), ("semi", "parser", "self-parsed-english")]
-
-
-def test_a_model_of_the_paper_in_another_table_s_task_is_a_row_there(select):
-    found = select(tasks=only(ende=["base", "big-enfr"]))
-    assert [row["model"] for row in found.own_rows("table3")] == ["big-enfr"]
 
 
 def test_notes_name_models_that_are_equal_at_a_scale(select):
@@ -302,11 +292,7 @@ def test_rows_of_section_3_2_1_have_their_own_table_and_curves(select):
     assert plans(found)["write_scaling"].input["scores"] == [
         f"results/quick/runs/ende/{model}/1/average-1/dev.scores.json" for model in ("base", "additive-dk64")
     ]
-
-
-def test_a_single_row_of_section_3_2_1_is_in_its_table(select):
-    found = select(tasks=only(ende=["unscaled-dk64"]), figures={"model": "unscaled-dk64"})
-    assert "write_scaling" in plans(found)
+    assert "write_scaling" in plans(select(tasks=only(ende=["unscaled-dk64"]), figures={"model": "unscaled-dk64"}))
 
 
 def test_scores_of_claims_are_among_those_that_readmes_have(select):
@@ -342,42 +328,32 @@ def test_notes_tell_the_sizes_and_the_dropout_of_the_models_that_a_table_shows(s
         assert not [note for note in plan.params.get("notes", ()) if note.startswith(("Our base", "Our big"))]
 
 
-def test_the_title_of_a_table_names_the_languages_of_the_text(select):
-    found = select()
-    tables = {result.name: (result, plan) for _, result, plan in found.planned if isinstance(result, Table)}
-
-    def title(name, **languages):
-        table, plan = tables[name]
-        return table.params(plan, replace(found.experiment.tasks["ende"], **languages))["title"]
-
-    first = "Table 3: variations on the architecture"
-    assert title("table3") == f"{first} (English-German, development set)"
-    assert title("table3", source="nl", target="en") == f"{first} (Dutch-English, development set)"
-    assert title("table1") == "Table 1: complexity of layers"
-
-
 def test_captions_have_the_values_of_the_experiment(select):
     found = select(tasks=only(ende=["base", "A-h1", "E-t5"], wsj=["parser"], semi=["parser"]))
-    captions = {
-        result.rule: result.params(plan, found.experiment.tasks["ende"])["caption"] for _, result, plan in found.planned
-    }
+    params = {result.rule: result.params(plan) for _, result, plan in found.planned}
+    captions = {rule: each["caption"] for rule, each in params.items()}
+    title = "Table 3: variations on the architecture (English-German, development set)"
+    assert (params["write_table3"]["title"], params["write_table1"]["title"]) == (
+        title,
+        "Table 1: complexity of layers",
+    )
     assert not [rule for rule, text in captions.items() if set("{}") & set(text)]
     assert "The paper's rows stand beside 2 runs of ours." in captions["write_table3"]
     assert "\n\n- Our base has N 2, d_model 128" in captions["write_table3"]
     assert "Our base" not in captions["draw_table3"]
     assert "There are 5 tasks and 90 runs." in captions["draw_length"]
     assert "They learn from lengths 2 to 8 and" in captions["write_length"].replace("\n", " ")
-    trees = found.trees()
-    assert f"wsj on {trees['wsj']}; semi on {trees['semi']}.\nThe paper's" in captions["write_table4"]
-    assert f"is trained on {trees['wsj']}.\nTags" in captions["draw_trees"]
+    of = trees(found)
+    assert f"wsj on {of['wsj']}; semi on {of['semi']}.\nThe paper's" in captions["write_table4"]
+    assert f"is trained on {of['wsj']}.\nTags" in captions["draw_trees"]
 
 
 def test_the_text_of_lengths_is_named(select):
-    def said(**overlay):
-        return plans(select(**overlay))["write_positions"].params["held_out"]
-
-    assert "longer sentences from the pages of dev and test" in said()
-    assert "pairs of train that are too long for training" in said(tasks={"ende": {"corpus": "multi30k"}})
+    for overlay, said in (
+        ({}, "longer sentences from the pages of dev and test"),
+        ({"tasks": {"ende": {"corpus": "multi30k"}}}, "pairs of train that are too long for training"),
+    ):
+        assert said in plans(select(**overlay))["write_positions"].params["held_out"]
 
 
 def own_task(*models, **more):
@@ -398,7 +374,7 @@ def test_a_task_of_ones_own_has_a_table_of_its_rows_and_rows_in_table_2(select):
     assert tested.input["scores"] == [run.format(model, 5, "test") for model in ("A-h1", "base", "mine")]
     assert [row["model"] for row in tested.params["own"]] == [{"nlen": each} for each in ("A-h1", "base", "mine")]
     [table] = [each for each in found.tables.values() if each.name == "own"]
-    made = table.params(own, found.experiment.tasks["ende"])
+    made = table.params(own)
     assert made["title"] == "Your own tasks (Dutch-English, development set)"
     assert "Each row of Dutch-English, measured on the development set as in Table 3: 3 runs" in made["caption"]
     assert found.curves == {"Task nlen": [("nlen", "base"), ("nlen", "A-h1"), ("nlen", "mine")]}
@@ -429,7 +405,7 @@ def test_without_a_task_of_the_paper_only_claims_of_ones_own_are_told(select):
 def test_a_parsing_task_of_ones_own_is_in_table_4(select):
     parsing = {"kind": "parsing", "corpus": "generated-english", "source": "words", "target": "brackets"}
     found = select(only=["mine"], tasks={"mine": parsing | {"vocabulary": 400, "models": ["parser"]}})
-    assert found.own_rows("table4") == [{"name": "parser", "model": "parser", "task": "mine", "training": "own"}]
+    assert found.own_rows["table4"] == [{"name": "parser", "model": "parser", "task": "mine", "training": "own"}]
     assert list(plans(found)["write_table4"].params["trained_on"]) == ["mine"]
     assert plans(found)["draw_trees"].params["task"] == "mine"
     assert found.experiment.drawn == ("mine", "parser")

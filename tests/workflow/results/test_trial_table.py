@@ -94,7 +94,7 @@ def test_a_control_that_is_equal_pairs_the_seeds(judge):
     assert "(base, seed 1) equals the released run to five digits" in second
 
 
-@pytest.mark.parametrize(("moved", "paired"), [(0, True), (3e-5, True), (-3e-5, True), (0.2, False), (-0.2, False)])
+@pytest.mark.parametrize(("moved", "paired"), [(3e-5, True), (-3e-5, True), (0.2, False), (-0.2, False)])
 def test_a_perplexity_that_is_summed_in_another_order_is_still_equal(judge, moved, paired):
     assert judge(control=moved)["paired"] is paired  # in percent of the perplexity
 

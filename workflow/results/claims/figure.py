@@ -9,7 +9,8 @@ from workflow.experiment.claims import Claim
 from workflow.results.claims.plan import plan
 from workflow.results.claims.verdicts import MEASURES, Tested, decide
 from workflow.results.common.drawing import COLOURS, Axes, Drawing, literal, panels
-from workflow.results.common.result import EVERY, Figure
+from workflow.results.common.figure import Figure
+from workflow.results.common.result import EVERY
 
 CAPTION = """\
 **The paper's claims, tested.** To the right of the vertical line a difference is in favour of the claim. Circles are

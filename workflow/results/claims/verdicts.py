@@ -25,7 +25,8 @@ from transformer.evaluation.statistics import (
 )
 from workflow.experiment.claims import Claim, Group, Section
 from workflow.results.claims.plan import Planned
-from workflow.results.common.records import KEYS, between, perplexity, read_classes, read_json, read_yaml
+from workflow.results.common.by_length import between, perplexity, read_classes
+from workflow.results.common.records import KEYS, read_json, read_yaml
 from workflow.results.common.times import read_times
 
 Printed = Mapping[tuple[str, str, str], Mapping[str, float]]  # part, task, model -> a row of published.yaml

@@ -1,16 +1,18 @@
 """Rows of a task on the development set beside base: Table 3, and tables with rows like its own."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pandas as pd
 
 from transformer.evaluation.metrics import Column, metrics_of
 from workflow.results.common.cells import beside, metric_cells, number, signed, spread
+from workflow.results.common.plan import Row, Run
 from workflow.results.common.records import Ours
-from workflow.results.common.table_formats import Row
+from workflow.results.common.result import Rows
 
+BASE: Run = ("ende", "base")
 PRINTED = {column.key: column for metric in metrics_of("translation") for column in metric.columns if column.published}
 CSV_ONLY = ("difference", "p, seeds and sentences", "p, randomisation", "p, bootstrap", "from base")
 FROM_BASE = (
@@ -41,6 +43,15 @@ CHRF = (
     "chrF compares characters. Unlike BLEU it has no brevity penalty: where the two disagree, look at the length first."
     " The csv also has its difference from base."
 )
+
+
+def ende_rows(name: str) -> Callable[[Rows], list[Run]]:
+    """The function that gives the runs of the paper's rows of a table of en-de."""
+
+    def shows(rows: Rows) -> list[Run]:
+        return [("ende", row["model"]) for row in rows.published[name]]
+
+    return shows
 
 
 def star_notes(all_ours: Ours, compared: str = COMPARED) -> list[str]:

@@ -1,13 +1,11 @@
 """The text of cells."""
 
 from collections.abc import Mapping
-from typing import Any
 
 import pandas as pd
 
 from transformer.evaluation.metrics import Metric
-from workflow.results.common.records import Ours
-from workflow.results.common.table_formats import Row
+from workflow.results.common.plan import Row
 
 NOT_RUN = "not run"
 LENGTH = (
@@ -81,8 +79,3 @@ def metric_cells(
             subheading = "ours" if column is first else column.heading
             cells[first.heading, subheading] = spread(ours, column.key, column.digits)
     return cells
-
-
-def is_shown(job: Any, ours: Ours, task: str, model: str | None) -> bool:
-    """Whether the table has this row of the paper: it is run, or its task is shown in full."""
-    return task in job.params.in_full or (task, model) in ours

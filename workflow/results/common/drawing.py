@@ -11,6 +11,8 @@ from itertools import cycle
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import pandas as pd
+
 Drawing: TypeAlias = Any  # matplotlib's Figure
 Axes: TypeAlias = Any  # matplotlib's Axes
 LOOK: Any = {
@@ -76,6 +78,24 @@ def panels(lines: int, columns: int, width: float, height: float, **how: Any) ->
 
     engine.execute = round_places
     return drawing, axes
+
+
+def draw_band(axes: Axes, seeds: pd.DataFrame, alpha: float, **look: Any) -> None:
+    """The mean over seeds, which are columns, as a line, and from the least to the greatest as a band."""
+    axes.plot(seeds.mean(axis=1), **{"linewidth": 1.2, **look})
+    if len(seeds.columns) > 1:
+        least, most = seeds.min(axis=1), seeds.max(axis=1)
+        axes.fill_between(seeds.index, least, most, color=look["color"], alpha=alpha, linewidth=0)
+
+
+def plain_numbers(*axis: Any) -> None:
+    """Write 1, 2, 5, 10 and so on beside logarithmic axes."""
+    from matplotlib.ticker import LogLocator, NullLocator, ScalarFormatter
+
+    for each in axis:
+        each.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        each.set_major_formatter(ScalarFormatter())
+        each.set_minor_locator(NullLocator())
 
 
 def shortened(svg: str) -> str:

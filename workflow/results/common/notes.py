@@ -7,28 +7,6 @@ import pandas as pd
 
 from transformer.evaluation.metrics import METRICS
 from workflow.results.common.cells import power
-from workflow.results.common.provenance import difference_notes
-from workflow.results.common.records import read_json, read_runs, read_trained, read_yaml
-
-
-def read_inputs(job: Any, which: str = "") -> tuple[dict[str, Any], pd.DataFrame, list[str], list[str]]:
-    """The paper's numbers, the runs, the notes that a reader needs to compare, and what our numbers are made of.
-
-    `which` tells the rows that are scored so, if not all are.
-    """
-    runs = read_runs(
-        job.input.scores,
-        job.input.packages,
-        job.params.equal,
-        getattr(job.input, "comparisons", ()),
-    )
-    notes = [*job.params.notes, *seed_notes(runs), *score_notes(map(read_json, job.input.scores))]
-    made = [
-        *map(corpus_note, map(read_json, job.input.corpora)),
-        *run_notes(runs, which),
-        *difference_notes(read_trained(job.input.packages).values()),
-    ]
-    return read_yaml(job.input.published), runs, notes, made
 
 
 def corpus_note(corpus: Mapping[str, Any]) -> str:

@@ -5,7 +5,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from workflow.results.common.records import Equal, read_csv, read_training
+from workflow.results.common.csv_files import read_csv
+from workflow.results.common.plan import Equal
+from workflow.results.common.records import read_training
 
 EARLY = 0.8  # the best step is among this first part of a training,
 WORSE = 0.02  # and the last perplexity is above the best by at least this share of it,

@@ -1,6 +1,7 @@
 """The commit, device, threads and precision of runs, and notes on runs or attempts in which they differ."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from transformer.training.attempts import devices, kept_attempts
@@ -19,37 +20,35 @@ def versions(software: Mapping[str, str]) -> str:
     return ", ".join(f"{name} {value}" for name, value in software.items() if name != "commit")
 
 
-MEANS: dict[str, Callable[[Mapping[str, Any]], str]] = {
-    "commit": lambda one: short_commit(one["software"]),
-    "device": devices,
-    "threads": lambda one: str(one.get("threads", "not recorded")),
-    "precision": lambda one: one["precision"],
-}
+def _means(one: Mapping[str, Any]) -> dict[str, str]:
+    """By what means an attempt trained a run."""
+    return {
+        "commit": short_commit(one["software"]),
+        "device": devices(one),
+        "threads": str(one.get("threads", "not recorded")),
+        "precision": one["precision"],
+        "versions": versions(one["software"]),
+    }
 
 
-def by_means(runs: Iterable[Mapping[str, Any]], of: Callable[[Mapping[str, Any]], str]) -> dict[str, list[str]]:
-    """The names of the runs, grouped by what `of` says of a run. A run whose attempts differ is in several groups."""
-    made: dict[str, list[str]] = {}
+def by_means(runs: Iterable[Mapping[str, Any]], name: str) -> dict[str, list[str]]:
+    """The names of the runs, grouped by one of `_means`. A run whose attempts differ is in several groups."""
+    made = defaultdict(list)
     for run in runs:
-        each = dict.fromkeys(map(of, kept_attempts(run)))
+        each = dict.fromkeys(_means(one)[name] for one in kept_attempts(run))
         for means in each:
-            name = f"{run['task']} {run['model']} {run['seed']}" + " (in part)" * (len(each) > 1)
-            made.setdefault(means, []).append(name)
+            made[means].append(f"{run['task']} {run['model']} {run['seed']}" + " (in part)" * (len(each) > 1))
     return made
 
 
-def few(names: list[str]) -> str:
-    """The names of a few runs, or how many runs they are."""
-    return ", ".join(names) if len(names) <= FEW else f"{len(names)} runs"
-
-
 def difference_notes(runs: Iterable[Mapping[str, Any]]) -> list[str]:
-    """A note for each of MEANS that is not the same in all runs."""
+    """A note for the commit, the device, the threads and the precision, if not all runs have the same."""
     runs, notes = list(runs), []
-    for name, of in MEANS.items():
-        made = by_means(runs, of)
+    for name in ("commit", "device", "threads", "precision"):
+        made = by_means(runs, name)
         if len(made) > 1:
             usual = max(made, key=lambda means: len(made[means]))
-            others = "; ".join(f"{means}: {few(names)}" for means, names in made.items() if means != usual)
+            named = {means: names if len(names) <= FEW else [f"{len(names)} runs"] for means, names in made.items()}
+            others = "; ".join(f"{means}: {', '.join(named[means])}" for means in made if means != usual)
             notes.append(f"Our runs were not all trained with the same {name}: {others}. All others: {usual}.")
     return notes

@@ -1,6 +1,5 @@
-"""What the stages wrote about runs: trainings, scores and scores by length, as data frames and means over seeds."""
+"""What the stages wrote about runs: trainings and scores, as data frames and means over seeds."""
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -9,14 +8,11 @@ import pandas as pd
 
 from transformer.decoding.record import in_words
 from transformer.evaluation import metrics
-from transformer.evaluation.bleu import Counts, sacrebleu_of
 from transformer.support import files, strict
 from transformer.training.attempts import kept_attempts
+from workflow.results.common.plan import Equal
 
-Equal = Mapping[str, Mapping[str, Sequence[str]]]  # task -> model -> the rows that are this model
 Ours = Mapping[tuple[str, str], Mapping[str, float]]  # what `over_seeds` gives
-# For each row, a frame for each seed. A length class has shortest, longest, pairs, subwords, perplexity, BLEU's counts.
-Lengths = Mapping[str, Sequence[pd.DataFrame]]
 
 COLUMNS = [
     *["task", "model", "seed", "average", "part", "sentences", "decoding"],
@@ -38,19 +34,6 @@ def read_yaml(path: str | Path) -> Any:
 def read_json(path: str | Path) -> Any:
     """The content of a JSON file. Raises the InputErrors of `files.read_json`."""
     return files.read_json(Path(path))
-
-
-def read_csv(path: str | Path, *columns: str) -> pd.DataFrame:
-    """The content of a CSV file. Raises InputError if it is not CSV or lacks numbers in one of these columns."""
-    try:
-        read = pd.read_csv(path)
-    except (OSError, ValueError) as error:
-        raise files.InputError(f"{path}: not CSV ({files.one_line(error)}); make it again") from error
-    if missing := [name for name in columns if name not in read]:
-        raise files.InputError(f"{path}: has no column {', '.join(missing)}; make it again")
-    if texts := [name for name in columns if len(read) and not pd.api.types.is_numeric_dtype(read[name])]:
-        raise files.InputError(f"{path}: not numbers in column {', '.join(texts)}; make it again")
-    return read
 
 
 def read_training(package: str) -> Any:
@@ -125,37 +108,3 @@ def over_seeds(runs: pd.DataFrame, names: Sequence[str] = ("task", "model")) -> 
     spreads = deviations.where(known, 0).add_suffix(".sd")
     numbers: Any = means.where(known).assign(**tests).join(spreads).to_dict("index")
     return numbers
-
-
-def read_lengths(scores: Sequence[str], lengths: Sequence[str], equal: Equal) -> Lengths:
-    """The lengths of each row that is run; `scores` and `lengths` are of the same runs, in order.
-
-    Perplexity and counts are NaN if a pair is longer than the model takes.
-    """
-    seeds: dict[str, list[pd.DataFrame]] = {}
-    for run, path in zip(map(read_json, scores), lengths, strict=True):
-        for row in equal[run["task"]][run["model"]]:
-            seeds.setdefault(row, []).append(read_classes(path))
-    return seeds
-
-
-def read_classes(path: str | Path) -> pd.DataFrame:
-    """The length classes of one run. Raises the InputErrors of `read_csv`."""
-    return read_csv(path, "shortest", "longest", "pairs", "subwords", "perplexity", *Counts._fields)
-
-
-def between(measured: pd.DataFrame, shortest: float, longest: float) -> pd.DataFrame:
-    """The classes between two lengths."""
-    return measured[(measured["shortest"] >= shortest) & (measured["longest"] <= longest)]
-
-
-def perplexity(measured: pd.DataFrame) -> float:
-    """The perplexity of all pairs of some classes; NaN without classes, or if one of them has NaN."""
-    weights = measured["subwords"] / measured["subwords"].sum()
-    return math.exp((weights * measured["perplexity"].map(math.log)).sum(skipna=False)) if len(measured) else math.nan
-
-
-def sacrebleu(measured: pd.DataFrame) -> float:
-    """The sacreBLEU of the translated pairs of some classes; NaN where `perplexity` is."""
-    counts = measured[list(Counts._fields)].sum(skipna=False)
-    return sacrebleu_of(Counts(*counts)) if len(measured) and not counts.isna().any() else math.nan

@@ -6,14 +6,13 @@ A column is a heading and a subheading, which may be empty. The first `names` co
 import csv
 import html
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby, pairwise
 from pathlib import Path
 
 from transformer.support.markdown import markdown, without_breaks
+from workflow.results.common.plan import Content, Row, heading_of
 
-Row = dict[tuple[str, str], str]  # column -> the text of the cell
 Columns = Sequence[tuple[str, str]]
 Cells = Sequence[Sequence[str]]
 
@@ -28,20 +27,6 @@ LONG = 24  # characters of a text that gets a wider column
 SYLLABLES = "pub-lished", "differ-ence", "sen-tences", "Para-meters"  # where a heading may break
 
 
-@dataclass(frozen=True)
-class Content:
-    """The rows of a table and the notes below it: what a reader needs, and what our numbers are `made` of.
-
-    The first `names` columns hold text, the others numbers. Only the csv has columns whose subheading is in `csv_only`.
-    """
-
-    rows: Sequence[Row]
-    names: int
-    notes: Sequence[str]
-    made: Sequence[str] = ()
-    csv_only: Collection[str] = ()
-
-
 def write_table(content: Content, title: str, paths: Mapping[str, str]) -> None:
     """Write the csv, md, html and tex of a table to their paths.
 
@@ -50,24 +35,20 @@ def write_table(content: Content, title: str, paths: Mapping[str, str]) -> None:
     """
     every = list(dict.fromkeys(column for row in content.rows for column in row))
     with Path(paths["csv"]).open("w", encoding="utf-8", newline="") as stream:
-        rows = [[row.get(column, "") for column in every] for row in content.rows]
-        csv.writer(stream, lineterminator="\n").writerows([map(heading_of, every), *rows])
+        csv.writer(stream, lineterminator="\n").writerows([map(heading_of, every), *cells_of(content.rows, every)])
     shown = [column for column in every if column[1] not in content.csv_only]
-    shown_cells = [[row.get(column, "") for column in shown] for row in content.rows]
-    columns, cells, names, left_out = without_constants(shown, shown_cells, content.names)
-    notes, headings = [*content.notes, *left_out], list(map(heading_of, columns))
-    texts = {
-        "md": markdown(title, headings, cells, [*notes, *content.made], names),
-        "html": as_html(title, columns, cells, notes, content.made, names),
-        "tex": as_latex(title, columns, cells, [*notes, *content.made], names),
-    }
-    for kind, text in texts.items():
-        Path(paths[kind]).write_text(text, "utf-8")
+    columns, cells, names, left_out = without_constants(shown, cells_of(content.rows, shown), content.names)
+    notes = [*content.notes, *left_out]
+    every_note = [*notes, *content.made]
+    md = markdown(title, list(map(heading_of, columns)), cells, every_note, names)
+    Path(paths["md"]).write_text(md, "utf-8")
+    Path(paths["html"]).write_text(as_html(title, columns, cells, notes, content.made, names), "utf-8")
+    Path(paths["tex"]).write_text(as_latex(title, columns, cells, every_note, names), "utf-8")
 
 
-def heading_of(column: tuple[str, str]) -> str:
-    """Heading and subheading in one."""
-    return ", ".join(filter(None, column))
+def cells_of(rows: Iterable[Row], columns: Columns) -> Cells:
+    """The cells of some columns. One that a row lacks is empty."""
+    return [[row.get(column, "") for column in columns] for row in rows]
 
 
 def without_constants(columns: Columns, cells: Cells, names: int) -> tuple[Columns, Cells, int, list[str]]:
@@ -92,58 +73,55 @@ def as_html(title: str, columns: Columns, cells: Cells, notes: Sequence[str], ma
     A click on a heading sorts by it: upwards, then downwards, then back to the order in which the rows were written.
     """
     style, script = (Path(__file__).with_suffix(kind).read_text("utf-8") for kind in (".css", ".js"))
-
-    def text(cell: str) -> str:
-        return typeset(html.escape(cell), "\u2212{}", "{}\u00b710<sup>{}</sup>").replace("<sup>-", "<sup>\u2212")
-
-    def data(i: int, cell: str) -> str:
-        kind = '"text long"' if len(cell) > LONG else "text"
-        look = f" class={kind}" if i < names else f" data-value={cell}" if POWER.match(cell) else ""
-        joined = text(cell).replace("± ", "±\u00a0").replace(" %", "\u00a0%")
-        unbroken = re.sub(r"[^\s<>]+-[^\s<>]+", r"<span class=whole>\g<0></span>", joined)
-        return f"<td{look}>{unbroken}</td>"
-
-    def listed(items: Iterable[str]) -> str:
-        return f"<ul>{''.join(f'<li>{text(item)}</li>' for item in items)}</ul>"
-
-    def hyphenated(name: str) -> str:
-        label = text(name)
-        for word in SYLLABLES:
-            label = label.replace(word.replace("-", ""), word.replace("-", "&shy;"))
-        return label
-
-    def heading(i: int, name: str, rows: int) -> str:
-        kind = " class=text" if i < names else ""
-        return (
-            f"<th scope=col{kind} data-column={i} rowspan={rows}><button type=button>{hyphenated(name)}</button></th>"
-        )
-
-    def line(row: Sequence[str], first: bool) -> str:
-        looks = ["rule"] * first + ["base"] * ("base" in row[:names])
-        kind = f' class="{" ".join(looks)}"' if looks else ""
-        return f"<tr{kind}>{''.join(data(i, cell) for i, cell in enumerate(row))}</tr>"
-
     upper, lower = [], []
     for name, group in groups(columns):
         if columns[group[0]][1]:
-            upper.append(f"<th scope=colgroup colspan={len(group)}>{hyphenated(name)}</th>")
-            lower += [heading(i, columns[i][1], 1) for i in group]
+            upper.append(f"<th scope=colgroup colspan={len(group)}>{_hyphenated(name)}</th>")
+            lower += [_heading(i, columns[i][1], 1, i < names) for i in group]
         else:
-            upper.append(heading(group[0], name, 2))
-    folded = f"<details><summary>What our numbers are made of</summary>{listed(made)}</details>" if made else ""
+            upper.append(_heading(group[0], name, 2, group[0] < names))
+    body = []
+    for row, first in zip(cells, begins_group(cells), strict=True):
+        looks = " ".join(["rule"] * first + ["base"] * ("base" in row[:names]))
+        shown = "".join(_cell(cell, i < names) for i, cell in enumerate(row))
+        body.append(f'<tr class="{looks}">{shown}</tr>' if looks else f"<tr>{shown}</tr>")
+    notes_of = [f"<ul>{''.join(f'<li>{_text(item)}</li>' for item in items)}</ul>" for items in (notes, made)]
+    folded = f"<details><summary>What our numbers are made of</summary>{notes_of[1]}</details>" if made else ""
     return "\n".join(
         [
-            f"<!DOCTYPE html><html lang=en><meta charset=utf-8><title>{text(title)}</title>",
+            f"<!DOCTYPE html><html lang=en><meta charset=utf-8><title>{_text(title)}</title>",
             "<style>:root { color-scheme: light dark } body { margin: 1.5em }</style>",
             f"<section class=results><style>\n{style}</style>",
-            f"<table><caption>{text(title)}</caption>",
+            f"<table><caption>{_text(title)}</caption>",
             f"<thead><tr>{''.join(upper)}</tr><tr>{''.join(lower)}</tr></thead><tbody>",
-            *map(line, cells, begins_group(cells)),
+            *body,
             "</tbody></table>",
-            *[listed(notes), folded],
+            *[notes_of[0], folded],
             f"<script>\n{script}</script></section></html>\n",
         ]
     )
+
+
+def _text(cell: str) -> str:
+    return typeset(html.escape(cell), "\u2212{}", "{}\u00b710<sup>{}</sup>").replace("<sup>-", "<sup>\u2212")
+
+
+def _heading(i: int, name: str, rows: int, names: bool) -> str:
+    kind = " class=text" * names
+    return f"<th scope=col{kind} data-column={i} rowspan={rows}><button type=button>{_hyphenated(name)}</button></th>"
+
+
+def _hyphenated(name: str) -> str:
+    for word in SYLLABLES:
+        name = name.replace(word.replace("-", ""), word.replace("-", "\u00ad"))
+    return _text(name).replace("\u00ad", "&shy;")
+
+
+def _cell(cell: str, names: bool) -> str:
+    kind = '"text long"' if len(cell) > LONG else "text"
+    look = f" class={kind}" if names else f" data-value={cell}" if POWER.match(cell) else ""
+    joined = _text(cell).replace("± ", "±\u00a0").replace(" %", "\u00a0%")
+    return f"<td{look}>" + re.sub(r"[^\s<>]+-[^\s<>]+", r"<span class=whole>\g<0></span>", joined) + "</td>"
 
 
 def as_latex(title: str, columns: Columns, cells: Cells, notes: Sequence[str], names: int) -> str:

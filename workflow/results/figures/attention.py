@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from workflow.results.common.drawing import Axes, Drawing, literal, panels
+from workflow.results.common.figure import Figure
 from workflow.results.common.records import read_json, read_yaml
-from workflow.results.common.result import Figure, Plan, Selection
+from workflow.results.common.result import Job, Plan, Selection
 
 CAPTION = """\
 **Figures 3, 4 and 5.** Self-attention in the last but one layer of the encoder, on the paper's sentences; the paper
@@ -47,24 +48,16 @@ def plan(selection: Selection) -> Plan:
     return Plan(read, {"task": task, "model": model})
 
 
-def choose_heads(wanted: Sequence[int], heads: int) -> list[int]:
-    """The heads that the paper shows, counted from 1. If a model has fewer heads, its last ones."""
-    return sorted({max(1, head - max(0, max(wanted) - heads)) for head in wanted})
-
-
-def other_heads(shown: Sequence[int], heads: int) -> list[int]:
-    """The first two heads, counted from 1, that are not among `shown`. If there is none, the first head."""
-    return [head for head in range(1, heads + 1) if head not in shown][:2] or [1]
-
-
 def panels_of(number: int, figures: Mapping[int, Any], words: Sequence[str], heads: int) -> list[Panel]:
-    """The panels of figure `number`, from top to bottom."""
-    shown = choose_heads(figures[4]["heads"], heads)
+    """The panels of figure `number`, from top to bottom. If the model has few heads, they are its last ones."""
+    wanted, every = figures[4]["heads"], range(1, heads + 1)
+    shown = sorted({max(1, head - max(0, max(wanted) - heads)) for head in wanted})
+    others = [head for head in every if head not in shown][:2] or [1]
     query = words.index(figures[number]["word"]) if "word" in figures[number] else None
     panels: dict[int, list[Panel]] = {
-        3: [(range(1, heads + 1), query)],
+        3: [(every, query)],
         4: [(shown[:1], None), (shown, query)],
-        5: [([head], None) for head in other_heads(shown, heads)],
+        5: [([head], None) for head in others],
     }
     return panels[number]
 
@@ -88,12 +81,9 @@ def draw_panel(axes: Axes, words: Sequence[str], weights: np.ndarray, heads: Seq
                 if weight > even:
                     lines.append(((weight - even) / (largest - even), i, end, colour_of(head)))
     lines.sort()  # the most opaque lines are drawn last, on top of the others
+    colours = [(*colour, alpha) for alpha, _, _, colour in lines]
     axes.add_collection(
-        LineCollection(
-            [[(i, GAP), (end, 0)] for _, i, end, _ in lines],
-            colors=[(*colour, alpha) for alpha, _, _, colour in lines],
-            linewidths=1.5,
-        )
+        LineCollection([[(i, GAP), (end, 0)] for _, i, end, _ in lines], colors=colours, linewidths=1.5)
     )
     if query is not None:
         width = 0.9 / len(heads)
@@ -108,17 +98,11 @@ def draw_panel(axes: Axes, words: Sequence[str], weights: np.ndarray, heads: Seq
     axes.set(xlim=(-0.7, len(words) - 0.3), ylim=(-MARK - ROOM, GAP + ROOM), aspect="equal")
     axes.axis("off")
     marks = [Patch(color=colour_of(head), label=seen(words, weights[head - 1], head, query)) for head in heads]
-    look: dict[str, Any] = {
-        "handlelength": 0.7,
-        "handletextpad": 0.3,
-        "columnspacing": 1.2,
-        "borderaxespad": 0,
-        "borderpad": 0.2,
-    }
     choice = "" if query is None else "; the first choice of each head:"
     title = f"spread evenly, each weight would be {even:.2f}{choice}"
-    look |= {"loc": "lower left", "bbox_to_anchor": (0, 1), "alignment": "left"}
-    axes.legend(handles=marks, ncols=min(4, len(heads)), title=title, title_fontsize=7, **look)
+    space: Any = {"handlelength": 0.7, "handletextpad": 0.3, "columnspacing": 1.2, "borderaxespad": 0, "borderpad": 0.2}
+    space |= {"loc": "lower left", "bbox_to_anchor": (0, 1), "alignment": "left"}
+    axes.legend(handles=marks, ncols=min(4, len(heads)), title=title, title_fontsize=7, **space)
 
 
 def seen(words: Sequence[str], weights: np.ndarray, head: int, query: int | None) -> str:
@@ -151,7 +135,7 @@ def draw(words: Sequence[str], weights: np.ndarray, shown: Sequence[Panel]) -> D
     return figure
 
 
-def figures(job: Any) -> list[Drawing]:
+def figures(job: Job) -> list[Drawing]:
     """Figures 3, 4 and 5."""
     figures = read_yaml(job.input.published)["attention"]["figures"]
     sentences = {each["source"]: each for each in read_json(job.input.attention)["sentences"]}
@@ -161,6 +145,11 @@ def figures(job: Any) -> list[Drawing]:
         weights = np.array(sentence["weights"])
         drawn.append(draw(sentence["words"], weights, panels_of(number, figures, sentence["words"], len(weights))))
     return drawn
+
+
+def page(job: Job) -> list[str]:
+    """The page to explore."""
+    return [Path(job.input.page).read_text("utf-8")]
 
 
 RESULTS = (
@@ -182,7 +171,7 @@ RESULTS = (
         titles={"attention": "Figures to explore: attention"},
         caption=PAGE_CAPTION,
         plan=plan,
-        draw=lambda job: [Path(job.input.page).read_text("utf-8")],
+        draw=page,
         kinds=("html",),
         verb="show",
     ),

@@ -8,9 +8,12 @@ import numpy as np
 import pandas as pd
 
 from transformer.training.history import HISTORY
-from workflow.results.common.drawing import COLOURS, Axes, Drawing, literal, panels
-from workflow.results.common.records import Equal, read_csv, read_training
-from workflow.results.common.result import Figure, Plan, Run, Selection
+from workflow.results.common.csv_files import read_csv
+from workflow.results.common.drawing import COLOURS, Axes, Drawing, draw_band, literal, panels, plain_numbers
+from workflow.results.common.figure import Figure
+from workflow.results.common.plan import Equal
+from workflow.results.common.records import read_training
+from workflow.results.common.result import Job, Plan, Run, Selection
 
 CAPTION = """\
 **Training curves.** Training loss (with label smoothing) and perplexity on the first 250 pairs of the development set,
@@ -29,6 +32,8 @@ MEASURES = {  # column of a history -> its label as a curve, and as a difference
     "loss": ("training loss, nats", "loss from base, nats"),
     "dev_perplexity": ("development perplexity", "perplexity from base, %"),
 }
+LEGEND: Any = {"loc": "lower left", "bbox_to_anchor": (-0.05, 0.98), "alignment": "left", "handlelength": 1.8}
+LEGEND |= {"labelspacing": 0.1, "columnspacing": 0.7, "borderpad": 0.2, "handletextpad": 0.4}
 Curves = Mapping[Run, Mapping[int, pd.DataFrame]]  # (task, model) -> the history of each seed
 
 
@@ -100,9 +105,7 @@ def draw(curves: Curves, groups: Mapping[str, Sequence[Run]], warmups: Mapping[s
             draw_group(panel, key, curves, runs, warmups if apart else {})
             if column == 0 or not apart:
                 panel.set_ylabel(labels[apart], fontsize=7)
-        look = {"handlelength": 1.8, "labelspacing": 0.1, "columnspacing": 0.7, "borderpad": 0.2, "handletextpad": 0.4}
-        place_of = {"loc": "lower left", "bbox_to_anchor": (-0.05, 0.98), "alignment": "left"}
-        legend = shown[0].legend(title=literal(name), ncols=2, **place_of, **look)
+        legend = shown[0].legend(title=literal(name), ncols=2, **LEGEND)
         legend.get_title().set(fontweight="bold", fontsize=8)
         shown[1].set_xlabel("steps")
     return figure
@@ -110,7 +113,7 @@ def draw(curves: Curves, groups: Mapping[str, Sequence[Run]], warmups: Mapping[s
 
 def draw_group(axes: Axes, key: str, curves: Curves, runs: Sequence[Run], warmups: Mapping[str, int]) -> None:
     """Draw a measure of `runs`, a colour and a dash for each model; as differences from base if there are `warmups`."""
-    from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator, ScalarFormatter
+    from matplotlib.ticker import MaxNLocator
 
     looks = zip(cycle(COLOURS), cycle(DASHES))  # 21 combinations
     axes.set_axis_on()
@@ -124,24 +127,18 @@ def draw_group(axes: Axes, key: str, curves: Curves, runs: Sequence[Run], warmup
         seeds = curves[task, model]
         lines = from_base(key, seeds, curves[task, "base"], warmups[task]) if warmups else by_seed(key, seeds)
         name = literal(model if task == "ende" else f"{task} {model}")
-        axes.plot(lines.mean(axis=1), color=colour, linestyle=dashes, linewidth=1.2, label=name)
-        if len(lines.columns) > 1:
-            least, most = lines.min(axis=1), lines.max(axis=1)
-            axes.fill_between(lines.index, least, most, color=colour, alpha=0.13, linewidth=0)
+        draw_band(axes, lines, 0.13, color=colour, linestyle=dashes, label=name)
     if warmups:
         axes.axhline(0, color="black", linewidth=0.8)
     elif key == "dev_perplexity" and any(len(line.get_xdata()) for line in axes.lines):
         axes.set_yscale("log")
-        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-        axes.yaxis.set_major_formatter(ScalarFormatter())
-        axes.yaxis.set_minor_locator(NullLocator())
+        plain_numbers(axes.yaxis)
 
 
-def figure(job: Any) -> list[Drawing]:
+def figure(job: Job) -> list[Drawing]:
     """The figure."""
-    params = job.params
-    curves = read_curves(job.input.packages, job.input.histories, params.equal)
-    return [draw(curves, params.groups, params.warmups)]
+    curves = read_curves(job.input.packages, job.input.histories, job.params.equal)
+    return [draw(curves, job.params.groups, job.params.warmups)]
 
 
 RESULTS = (

@@ -4,7 +4,9 @@ from pathlib import Path
 
 from transformer.support.files import read_lines
 from transformer.trees.drawing import draw_examples
-from workflow.results.common.result import Figure, Plan, Selection
+from workflow.results.common.figure import Figure
+from workflow.results.common.result import Job, Plan, Selection
+from workflow.results.tables.table4 import trees
 
 CAPTION = """\
 **Trees.** Test sentences with 5 to 15 words. Each has its number, its gold tree, and the tree of the first parser of
@@ -15,10 +17,14 @@ misses, and those of *ours* are wrong. Table 4 has the share of trees that are r
 """
 
 
+def draw(job: Job) -> list[str]:
+    """The sentences with their trees."""
+    return [draw_examples(read_lines(job.input.translations), Path(job.input.reference))]
+
+
 def plan(selection: Selection) -> Plan | None:
     """The parses of the first task of Table 4, by its first parser, that is run."""
-    some = {task: rows for task, rows in selection.some("table4").items() if task in selection.runs.trained}
-    if not some:
+    if not (some := {task: rows for task, rows in selection.some("table4").items() if task in selection.runs.trained}):
         return None
     task = next(iter(some))
     scores = selection.runs.averaged_scores({task: some[task]})
@@ -26,7 +32,7 @@ def plan(selection: Selection) -> Plan | None:
         "reference": f"{selection.runs.paths.corpus(task)}/test.trees",
         "translations": str(Path(scores[0]).with_name("test.translation")),
     }
-    return Plan(read, {"task": task, "trained_on": selection.trees()[task]})
+    return Plan(read, {"task": task, "trained_on": trees(selection)[task]})
 
 
 RESULTS = (
@@ -36,7 +42,7 @@ RESULTS = (
         titles={"trees": "Parsed sentences and gold trees"},
         caption=CAPTION,
         plan=plan,
-        draw=lambda job: [draw_examples(read_lines(job.input.translations), Path(job.input.reference))],
+        draw=draw,
         kinds=("svg",),
         packed=False,  # treebanks are licensed
     ),

@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
-from workflow.results.common.against_base import CSV_ONLY, against_base, measured, star_notes
-from workflow.results.common.cells import is_shown, number
-from workflow.results.common.notes import read_inputs
+from workflow.results.common.against_base import BASE, CSV_ONLY, against_base, ende_rows, measured, star_notes
+from workflow.results.common.cells import number
+from workflow.results.common.plan import Row
 from workflow.results.common.records import Ours, over_seeds
-from workflow.results.common.result import BASE, Content, Plan, Run, Selection, Table, ende_rows
-from workflow.results.common.table_formats import Row
+from workflow.results.common.result import Content, Job, Plan, Rows, Run, Selection, Table
+from workflow.results.common.scored import is_shown, read_inputs
 
 CAPTION = """\
 **Appendix.** Attention over parameters takes the place of the feed-forward layers. Only versions of the paper before v7
@@ -21,9 +21,9 @@ NOTES = [
 ]
 
 
-def curves(selection: Selection) -> dict[str, list[Run]]:
+def curves(rows: Rows) -> dict[str, list[Run]]:
     """The rows beside base."""
-    return selection.curve("Appendix", "appendix", [BASE])
+    return rows.curve("Appendix", "appendix", [BASE])
 
 
 def plan(selection: Selection) -> Plan | None:
@@ -31,7 +31,7 @@ def plan(selection: Selection) -> Plan | None:
     return selection.on_dev(selection.shown["appendix"]) if curves(selection) else None
 
 
-def table_row(row: dict[str, Any], all_ours: Ours, paper: Mapping[str, Any]) -> Row:
+def table_row(row: Mapping[str, Any], all_ours: Ours, paper: Mapping[str, Any]) -> Row:
     """A row of the paper's table; `paper` is the paper's row of base."""
     ours = all_ours.get(("ende", row["model"]), {})
     return {
@@ -44,7 +44,7 @@ def table_row(row: dict[str, Any], all_ours: Ours, paper: Mapping[str, Any]) -> 
     }
 
 
-def content(job: Any) -> Content:
+def content(job: Job) -> Content:
     """The table and its notes."""
     published, runs, notes, made = read_inputs(job)
     ours = over_seeds(against_base(runs))
@@ -59,7 +59,7 @@ RESULTS = (
         name="appendix",
         section="Appendix",
         title="Attention over parameters",
-        detail="{ende}, development set",
+        detail="{languages}, development set",
         caption=CAPTION,
         shows=ende_rows("appendix"),
         curves=curves,

@@ -1,12 +1,12 @@
 """The corpora: the pairs that were read, the pairs that each cleaning step removed, and the pairs of each part."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from transformer.corpora.hold_out import SHARED
+from workflow.results.common.plan import Row
 from workflow.results.common.records import read_json
-from workflow.results.common.result import Content, Plan, Selection, Table
-from workflow.results.common.table_formats import Row
+from workflow.results.common.result import Content, Job, Plan, Selection, Table
 
 CAPTION = """\
 **The corpora.** For each task the table has the pairs that were read, the pairs that each cleaning step removed, in the
@@ -28,29 +28,26 @@ def plan(selection: Selection) -> Plan:
     return Plan({"corpora": selection.runs.records(tasks)}, {"tasks": tasks})
 
 
-def corpus_rows(task: str, corpus: Mapping[str, Any]) -> Iterator[Row]:
+def corpus_rows(task: str, corpus: Mapping[str, Any]) -> list[Row]:
     """A row for what was read, for each cleaning step, and for each part."""
     left = corpus["read"]
-    yield corpus_row(task, corpus, "read", "", f"{left:,}")
+    counts = [("read", "", left)]
     for step, removed in corpus["removed"].items():
         left -= removed
-        yield corpus_row(task, corpus, step, f"{removed:,}", f"{left:,}")
-    for part, pairs in corpus["pairs"].items():
-        yield corpus_row(task, corpus, part, "", f"{pairs:,}")
+        counts.append((step, f"{removed:,}", left))
+    return [
+        {
+            ("Task", ""): task,
+            ("Corpus", ""): corpus["corpus"],
+            ("Step or part", ""): name,
+            ("Pairs", "removed"): removed,
+            ("Pairs", "left"): f"{pairs:,}",
+        }
+        for name, removed, pairs in [*counts, *((part, "", pairs) for part, pairs in corpus["pairs"].items())]
+    ]
 
 
-def corpus_row(task: str, corpus: Mapping[str, Any], step: str, removed: str, left: str) -> Row:
-    """A row; cells that it does not have are empty."""
-    return {
-        ("Task", ""): task,
-        ("Corpus", ""): corpus["corpus"],
-        ("Step or part", ""): step,
-        ("Pairs", "removed"): removed,
-        ("Pairs", "left"): left,
-    }
-
-
-def content(job: Any) -> Content:
+def content(job: Job) -> Content:
     """The table and its notes."""
     records = [read_json(path) for path in job.input.corpora]
     rows = [row for task, corpus in zip(job.params.tasks, records, strict=True) for row in corpus_rows(task, corpus)]

@@ -9,10 +9,11 @@ import pandas as pd
 from transformer.evaluation.metrics import metrics_of
 from workflow.results.common.cells import LENGTH, signed, spread
 from workflow.results.common.drawing import COLOURS, Axes, Drawing, panels
-from workflow.results.common.notes import read_inputs
+from workflow.results.common.figure import Figure
+from workflow.results.common.plan import Row
 from workflow.results.common.records import over_seeds, read_json
-from workflow.results.common.result import Content, Figure, Plan, Selection, Table
-from workflow.results.common.table_formats import Row
+from workflow.results.common.result import Content, Job, Plan, Selection, Table
+from workflow.results.common.scored import read_inputs
 
 CAPTION = """\
 **Tuning of decoding** (section 6.1). BLEU on the development set of {scores} run(s) of one
@@ -81,10 +82,8 @@ def table_rows(searches: pd.DataFrame) -> list[Row]:
     """A row for each setting, in the order of the files."""
     numbers = over_seeds(searches, SETTING)
     rows: list[Row] = []
-    settings: Any = searches[SETTING].drop_duplicates().itertuples(index=False, name=None)
-    for setting in settings:
-        ours = numbers[setting]
-        average, beam, alpha = setting
+    for average, beam, alpha in searches[SETTING].drop_duplicates().itertuples(index=False):
+        ours = numbers[average, beam, alpha]
         cells = {
             ("Checkpoints averaged", ""): str(average),
             ("Beam", ""): str(beam),
@@ -100,7 +99,7 @@ def table_rows(searches: pd.DataFrame) -> list[Row]:
     return rows
 
 
-def content(job: Any) -> Content:
+def content(job: Job) -> Content:
     """The table and its notes."""
     _, runs, notes, made = read_inputs(job, "First row: ")
     shown = f"The run is {runs['task'].iloc[0]} {runs['model'].iloc[0]}."
@@ -146,6 +145,11 @@ def draw(searches: pd.DataFrame) -> Drawing:
     return figure
 
 
+def figure(job: Job) -> list[Drawing]:
+    """The figure."""
+    return [draw(read_searches(job.input.scores, job.input.others))]
+
+
 RESULTS = (
     Table(
         name="decoding",
@@ -162,6 +166,6 @@ RESULTS = (
         titles={"decoding": "Tuning of decoding"},
         caption=FIGURE_CAPTION,
         plan=plan,
-        draw=lambda job: [draw(read_searches(job.input.scores, job.input.others))],
+        draw=figure,
     ),
 )

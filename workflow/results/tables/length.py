@@ -7,10 +7,11 @@ import pandas as pd
 
 from transformer.support.strict import plain
 from workflow.results.common.cells import beside, number, spread
-from workflow.results.common.drawing import POSITIONS, Axes, Drawing, panels
+from workflow.results.common.drawing import POSITIONS, Axes, Drawing, draw_band, panels
+from workflow.results.common.figure import Figure
+from workflow.results.common.plan import Row
 from workflow.results.common.records import over_seeds, read_json, read_yaml
-from workflow.results.common.result import Content, Figure, Plan, Selection, Table
-from workflow.results.common.table_formats import Row
+from workflow.results.common.result import Content, Job, Plan, Selection, Table
 
 CAPTION = """\
 **Length.** Decoders with each positional encoding learn tasks from short problems and are tested on longer ones, too.
@@ -59,15 +60,22 @@ def plan(selection: Selection) -> Plan:
     return Plan({"published": selection.numbers, "runs": runs}, {"study": plain(study), "tasks": len(study.tasks)})
 
 
-def measured(runs: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
-    """A row for each run: the mean exact match over the lengths of training, and over the unseen ones."""
-    rows = []
-    for run in runs:
-        most = run["trained"][1]
-        means = pd.Series(run["exact_match"]).groupby(lambda length, most=most: int(length) > most).mean()
-        row = {"task": run["task"], "model": run["positions"], "seed": run["seed"]}
-        rows.append(row | {"seen": means[False], "unseen": means[True]})
-    return pd.DataFrame(rows)
+def by_length(runs: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
+    """A row for each run and length: the share of problems solved, and whether training had this length."""
+    return pd.DataFrame(
+        [
+            {"task": run["task"], "model": run["positions"], "seed": run["seed"], "length": int(length), "right": right}
+            | {"part": "seen" if int(length) <= run["trained"][1] else "unseen"}
+            for run in runs
+            for length, right in run["exact_match"].items()
+        ]
+    )
+
+
+def measured(runs: pd.DataFrame) -> pd.DataFrame:
+    """A row for each run: the mean exact match over the lengths of training (seen), and over the unseen ones."""
+    keys = ["task", "model", "seed"]
+    return runs.pivot_table(index=keys, columns="part", values="right", sort=False).reset_index()
 
 
 def names(published: Mapping[str, Any]) -> dict[str, str]:
@@ -82,26 +90,24 @@ def ranks(scores: Mapping[str, float]) -> pd.Series:
 
 def task_rows(task: str, positions: Mapping[str, str], published: Mapping[str, Any], ours: Any) -> list[Row]:
     """A row for each encoding of a task; `positions` has its name."""
-    numbers_of = {encoding: ours[task, encoding] for encoding in positions}
     scores = published.get("exact_match", {})
     theirs = pd.Series(published["ranks"], dtype=float) if "ranks" in published else ranks(scores)
-    mine = ranks({encoding: numbers["unseen"] for encoding, numbers in numbers_of.items()})
+    mine = ranks({encoding: ours[task, encoding]["unseen"] for encoding in positions})
     both = pd.concat([theirs, mine], axis=1, join="inner").rank()
-    differ = (both.nunique() > 1).all()  # else there is no correlation
-    rows = []
-    for encoding, numbers in numbers_of.items():
-        first = encoding == next(iter(numbers_of))
-        rows.append(
-            {
-                ("Task", ""): task,
-                ("Positions", ""): positions[encoding],
-                ("Lengths trained on", "ours"): spread(numbers, "seen", 3),
-                **beside("Unseen lengths", scores.get(encoding), numbers, "unseen", 3),
-                ("Rank", "published"): number(both[0].get(encoding), 1).removesuffix(".0"),
-                ("Rank", "ours"): number(both[1].get(encoding), 1).removesuffix(".0"),
-                ("Correlation of ranks", ""): number(both[0].corr(both[1]), 2) if first and differ else "",
-            }
-        )
+    correlation = both[0].corr(both[1]) if (both.nunique() > 1).all() else None
+    rows: list[Row] = [
+        {
+            ("Task", ""): task,
+            ("Positions", ""): name,
+            ("Lengths trained on", "ours"): spread(ours[task, encoding], "seen", 3),
+            **beside("Unseen lengths", scores.get(encoding), ours[task, encoding], "unseen", 3),
+            ("Rank", "published"): number(both[0].get(encoding), 1).removesuffix(".0"),
+            ("Rank", "ours"): number(both[1].get(encoding), 1).removesuffix(".0"),
+            ("Correlation of ranks", ""): "",
+        }
+        for encoding, name in positions.items()
+    ]
+    rows[0]["Correlation of ranks", ""] = number(correlation, 2)
     return rows
 
 
@@ -135,8 +141,8 @@ def recipe_note(study: Mapping[str, Any], runs: list[Mapping[str, Any]]) -> str:
     steps = ", ".join(f"{task} {study['steps'][task]:,}" for task in study["tasks"])
     (least, most), tested = recipe["trained"], recipe["tested"]
     parameters = [run["parameters"] for run in runs]
-    several = len(study["seeds"]) > 1
-    means = f"are means ± standard deviations over {len(study['seeds'])} seeds" if several else "are of one seed"
+    seeds = len(study["seeds"])
+    means = f"are means ± standard deviations over {seeds} seeds" if seeds > 1 else "are of one seed"
     return (
         f"Our numbers {means}. The decoders have N {recipe['N']}, d_model {recipe['d_model']}, d_ff {recipe['d_ff']} "
         f"and h {recipe['h']} ({min(parameters):,} to {max(parameters):,} parameters). They are trained on lengths "
@@ -145,41 +151,26 @@ def recipe_note(study: Mapping[str, Any], runs: list[Mapping[str, Any]]) -> str:
     )
 
 
-def content(job: Any) -> Content:
+def content(job: Job) -> Content:
     """The table and its notes."""
     study, numbers = job.params.study, read_yaml(job.input.published)
     published, named = numbers["length"], names(numbers)
     positions = {encoding: named[encoding] for encoding in study["positions"]}
     read = [read_json(path) for path in job.input.runs]
-    runs = measured(read)
-    ours = over_seeds(runs)
-    rows = [
-        row for task in study["tasks"] for row in task_rows(task, positions, published["tasks"].get(task, {}), ours)
-    ]
+    runs = measured(by_length(read))
+    ours, theirs = over_seeds(runs), published["tasks"]
+    rows = [row for task in study["tasks"] for row in task_rows(task, positions, theirs.get(task, {}), ours)]
     values = {"source": published["source"], "symbols": study["recipe"]["symbols"]}
     made = [recipe_note(study, read), *(note.format(**values) for note in MADE)]
     return Content(rows, 2, [*claim_notes(runs), *NOTES], made)
 
 
-def by_length(runs: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
-    """A row for each run and length."""
-    return pd.DataFrame(
-        [
-            {"task": run["task"], "positions": run["positions"], "length": int(length), "right": right}
-            for run in runs
-            for length, right in run["exact_match"].items()
-        ]
-    )
-
-
 def draw_encoding(axes: Axes, right: pd.DataFrame, colour: str, trained: Sequence[int]) -> None:
     """The mean over seeds as a line, and from the least to the greatest as a band; the mean over unseen lengths."""
-    by_length = right.groupby("length")["right"]
-    mean, (least, most) = by_length.mean(), trained
-    axes.axvspan(least, most, color="#ececec", linewidth=0)
-    axes.fill_between(mean.index, by_length.min(), by_length.max(), color=colour, alpha=0.3, linewidth=0)
-    axes.plot(mean, color=colour, linewidth=1.6, clip_on=False)
-    unseen = right["right"][right["length"] > most].mean()
+    axes.axvspan(*trained, color="#ececec", linewidth=0)
+    by_seed = right.pivot_table(index="length", columns="seed", values="right")
+    draw_band(axes, by_seed, 0.3, color=colour, linewidth=1.6, clip_on=False)
+    unseen = right["right"][right["part"] == "unseen"].mean()
     axes.text(0.97, 0.98, f"{unseen:.2f}", transform=axes.transAxes, ha="right", va="top", fontsize=8)
 
 
@@ -194,7 +185,7 @@ def draw(runs: pd.DataFrame, study: Mapping[str, Any], named: Mapping[str, str])
     figure, grid = panels(len(tasks), len(positions), width, 0.5 + 1.05 * len(tasks), sharex=True, sharey=True)
     for row, task in zip(grid, tasks, strict=True):
         for axes, encoding in zip(row, positions, strict=True):
-            shown = runs[(runs["task"] == task) & (runs["positions"] == encoding)]
+            shown = runs[(runs["task"] == task) & (runs["model"] == encoding)]
             draw_encoding(axes, shown, POSITIONS[encoding], recipe["trained"])
         row[0].set_ylabel(task, fontweight="bold")
     for axes, encoding in zip(grid[0], positions, strict=True):
@@ -203,6 +194,12 @@ def draw(runs: pd.DataFrame, study: Mapping[str, Any], named: Mapping[str, str])
     figure.supxlabel("length of a problem; lengths trained on are shaded", fontsize=8)
     figure.supylabel("share of problems solved exactly", fontsize=8)
     return figure
+
+
+def figure(job: Job) -> list[Drawing]:
+    """The figure."""
+    runs = by_length(map(read_json, job.input.runs))
+    return [draw(runs, job.params.study, names(read_yaml(job.input.published)))]
 
 
 RESULTS = (
@@ -223,9 +220,7 @@ RESULTS = (
         titles={"length": "Length"},
         caption=CAPTION,
         plan=plan,
-        draw=lambda job: [
-            draw(by_length(map(read_json, job.input.runs)), job.params.study, names(read_yaml(job.input.published)))
-        ],
+        draw=figure,
         target="length",
         packed=False,
     ),

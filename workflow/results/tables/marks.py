@@ -10,10 +10,10 @@ from transformer.evaluation.bleu import TokenBleu, token_bleu
 from transformer.evaluation.significance import token_bleu_error
 from transformer.support.files import read_parallel
 from workflow.results.common.cells import beside, number, printed
-from workflow.results.common.notes import read_inputs
+from workflow.results.common.plan import Row
 from workflow.results.common.records import over_seeds
-from workflow.results.common.result import Content, Plan, Selection, Table
-from workflow.results.common.table_formats import Row
+from workflow.results.common.result import Content, Job, Plan, Selection, Table
+from workflow.results.common.scored import read_inputs
 
 CAPTION = """\
 **Published marks.** BLEU of lower-cased tokens on the test sets of Multi30k. Others published it for the model and the
@@ -82,7 +82,7 @@ def table_row(row: Mapping[str, Any], pair: str, ours: Mapping[str, float], bleu
     }
 
 
-def content(job: Any) -> Content:
+def content(job: Job) -> Content:
     """The table and its notes."""
     published, _, notes, made = read_inputs(job)
     rows = []

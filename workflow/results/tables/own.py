@@ -5,10 +5,11 @@ from typing import Any
 from transformer.support.strict import listed
 from workflow.results.common.against_base import CSV_ONLY, FROM_BASE, against_base, measured, star_notes
 from workflow.results.common.cells import LENGTH
-from workflow.results.common.notes import read_inputs, token_notes
+from workflow.results.common.notes import token_notes
+from workflow.results.common.plan import Row
 from workflow.results.common.records import over_seeds
-from workflow.results.common.result import Content, Plan, Run, Selection, Table, languages, own_translation
-from workflow.results.common.table_formats import Row
+from workflow.results.common.result import Content, Job, Plan, Rows, Run, Selection, Table, languages, own_translation
+from workflow.results.common.scored import read_inputs
 
 CAPTION = """\
 **Your own tasks.** Each row of {languages}, measured on the development set as in Table 3: {scores} runs. See how far a
@@ -23,10 +24,10 @@ NOTES = [
 OF_PAPER = ("published", "difference")  # columns that this table does not have
 
 
-def curves(selection: Selection) -> dict[str, list[Run]]:
+def curves(rows: Rows) -> dict[str, list[Run]]:
     """The rows of each task; base is the first. No task's name has a space, so no two groups have one name."""
     groups: dict[str, list[Run]] = {}
-    for run in sorted(selection.shown["own"], key=lambda run: run[1] != "base"):
+    for run in sorted(rows.shown["own"], key=lambda run: run[1] != "base"):
         groups.setdefault(f"Task {run[0]}", []).append(run)
     return groups
 
@@ -37,16 +38,17 @@ def plan(selection: Selection) -> Plan | None:
         return None
     tasks = {task: selection.experiment.tasks[task] for task, _ in shown}
     named = ", ".join(dict.fromkeys(map(languages, tasks.values())))
-    return selection.on_dev(shown, own=selection.own_rows("own"), languages=named)
+    return selection.on_dev(shown, own=selection.own_rows["own"], languages=named)
 
 
-def own_row(selection: Selection, task: str, model: str) -> dict[str, Any]:
-    """A row with its changes from base."""
-    changes = selection.experiment.models[model] if model != "base" else {}
-    return {"task": task, "model": model, "changes": listed(changes)}
+def own_row(rows: Rows, task: str, model: str) -> dict[str, Any] | None:
+    """A row with its changes from base, of a task that the paper does not have."""
+    changes = rows.experiment.models[model] if model != "base" else {}
+    own = {"task": task, "model": model, "changes": listed(changes)}
+    return own if own_translation(task, rows.experiment.tasks[task]) else None
 
 
-def content(job: Any) -> Content:
+def content(job: Job) -> Content:
     """The table and its notes."""
     _, runs, notes, made = read_inputs(job)
     ours = over_seeds(against_base(runs))
@@ -69,7 +71,6 @@ RESULTS = (
         title="Your own tasks",
         detail="{languages}, development set",
         caption=CAPTION,
-        owns=own_translation,
         own_row=own_row,
         curves=curves,
         plan=plan,

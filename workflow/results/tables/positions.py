@@ -9,22 +9,15 @@ from typing import Any
 import pandas as pd
 
 from transformer.corpora.libreoffice import LibreOfficeHelp
-from workflow.results.common.against_base import CSV_ONLY, against_base, measured, star_notes
-from workflow.results.common.cells import NOT_RUN, is_shown, spread
-from workflow.results.common.drawing import DASHES, POSITIONS, Axes, Drawing, panels
-from workflow.results.common.notes import read_inputs
-from workflow.results.common.records import (
-    Lengths,
-    Ours,
-    between,
-    over_seeds,
-    perplexity,
-    read_lengths,
-    read_yaml,
-    sacrebleu,
-)
-from workflow.results.common.result import BASE, Content, Figure, Plan, Run, Selection, Table, ende_rows
-from workflow.results.common.table_formats import Row
+from workflow.results.common.against_base import BASE, CSV_ONLY, against_base, ende_rows, measured, star_notes
+from workflow.results.common.by_length import Lengths, between, perplexity, read_lengths, sacrebleu
+from workflow.results.common.cells import NOT_RUN, spread
+from workflow.results.common.drawing import DASHES, POSITIONS, Drawing, draw_band, panels, plain_numbers
+from workflow.results.common.figure import Figure
+from workflow.results.common.plan import Row
+from workflow.results.common.records import Ours, over_seeds, read_yaml
+from workflow.results.common.result import Content, Job, Plan, Rows, Run, Selection, Table
+from workflow.results.common.scored import is_shown, read_inputs
 
 CAPTION = """\
 **Positional encodings.** Row (E) of Table 3 and four later encodings: {scores} runs of ours
@@ -52,9 +45,9 @@ NOTES = [
 FEW = {"perplexity": ("pairs", 10), "sacrebleu": ("translations", 30)}  # the fewest with which a length class is drawn
 
 
-def curves(selection: Selection) -> dict[str, list[Run]]:
+def curves(rows: Rows) -> dict[str, list[Run]]:
     """The rows with base; none if Table 3 has all of them."""
-    return selection.curve("Positions", "positions", [BASE, *selection.shown["table3"]])
+    return rows.curve("Positions", "positions", [BASE, *rows.shown["table3"]])
 
 
 def held_out(selection: Selection) -> str:
@@ -135,7 +128,7 @@ def length_notes(lengths: Lengths, classes: Classes, longest: int, held_out: str
     ]
 
 
-def content(job: Any) -> Content:
+def content(job: Job) -> Content:
     """The table and its notes."""
     published, runs, notes, made = read_inputs(job)
     ours, longest = over_seeds(against_base(runs)), job.params.longest
@@ -156,42 +149,28 @@ def by_class(seeds: Sequence[pd.DataFrame], measure: str) -> pd.DataFrame:
     return pd.concat([one.set_index((one["shortest"] + one["longest"]) / 2)[measure] for one in drawn], axis=1)
 
 
-def draw_line(axes: Axes, values: pd.DataFrame, colour: str, dashes: Any, label: str) -> None:
-    """The mean over seeds as a line, and from the least to the greatest as a band."""
-    look = {"color": colour, "linestyle": dashes, "linewidth": 1.2, "marker": "o", "markersize": 2.5}
-    axes.plot(values.mean(axis=1), label=label, **look)
-    axes.fill_between(values.index, values.min(axis=1), values.max(axis=1), color=colour, alpha=0.12, linewidth=0)
-
-
 def draw(rows: Sequence[Mapping[str, Any]], lengths: Lengths, longest: int) -> Drawing:
     """Perplexity above and BLEU below; on the right relative to base with the same seed, if base is run.
 
     The lengths of training, up to `longest` subwords, are shaded. A line ends with the positions of its model.
     """
-    from matplotlib.ticker import LogLocator, NullLocator, ScalarFormatter
-
     figure, grid = panels(2, 2, 7.2, 5.6, sharex=True)
     for axes in grid.flat:
         axes.axvspan(1, longest, color="#f0f0f0", zorder=0, label="lengths of training" if axes is grid[0, 0] else None)
     for row in (row for row in rows if row["model"] in lengths):
-        look = POSITIONS[row["positions"]], DASHES[row["positions"]]
+        colour, dashes = POSITIONS[row["positions"]], DASHES[row["positions"]]
+        look: Any = {"color": colour, "linestyle": dashes, "marker": "o", "markersize": 2.5, "label": row["name"]}
         for measure, (left, right) in zip(FEW, grid, strict=True):
             values = by_class(lengths[row["model"]], measure)
-            draw_line(left, values, *look, row["name"])
+            draw_band(left, values, 0.12, **look)
             if "base" in lengths:
                 base = by_class(lengths["base"], measure)
-                draw_line(right, values / base if measure == "perplexity" else values - base, *look, row["name"])
-    for axes, label in zip(
-        grid.flat,
-        ("perplexity of a subword", "perplexity / that of base", "sacreBLEU", "sacreBLEU minus that of base"),
-        strict=True,
-    ):
+                draw_band(right, values / base if measure == "perplexity" else values - base, 0.12, **look)
+    labels = ("perplexity of a subword", "perplexity / that of base", "sacreBLEU", "sacreBLEU minus that of base")
+    for axes, label in zip(grid.flat, labels, strict=True):
         axes.set_ylabel(label)
     grid[0, 0].set(xscale="log", yscale="log", xlim=(0.25 * longest, None))
-    for axis in (grid[0, 0].xaxis, grid[0, 0].yaxis):
-        axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-        axis.set_major_formatter(ScalarFormatter())
-        axis.set_minor_locator(NullLocator())
+    plain_numbers(grid[0, 0].xaxis, grid[0, 0].yaxis)
     for axes in grid[1]:
         axes.set_xlabel("subwords of the longer side of a pair")
     handles, labels = grid[0, 0].get_legend_handles_labels()
@@ -199,7 +178,7 @@ def draw(rows: Sequence[Mapping[str, Any]], lengths: Lengths, longest: int) -> D
     return figure
 
 
-def figure(job: Any) -> list[Drawing]:
+def figure(job: Job) -> list[Drawing]:
     """The figure."""
     lengths = read_lengths(job.input.scores, job.input.lengths, job.params.equal)
     return [draw(read_yaml(job.input.published)["positions"], lengths, job.params.longest)]
@@ -210,7 +189,7 @@ RESULTS = (
         name="positions",
         section="3.5",
         title="Positional encodings",
-        detail="{ende}, development set",
+        detail="{languages}, development set",
         caption=CAPTION,
         shows=ende_rows("positions"),
         curves=curves,

@@ -5,10 +5,10 @@ from typing import Any
 
 from transformer.training.attempts import devices
 from workflow.results.common.overfitting import overfitting_notes
-from workflow.results.common.provenance import by_means, difference_notes, short_commit, versions
-from workflow.results.common.records import Equal, read_training
-from workflow.results.common.result import Content, Plan, Selection, Table
-from workflow.results.common.table_formats import Row
+from workflow.results.common.plan import Equal, Row
+from workflow.results.common.provenance import by_means, difference_notes, short_commit
+from workflow.results.common.records import read_training
+from workflow.results.common.result import Content, Job, Plan, Selection, Table
 
 CAPTION = """\
 **The runs.** For each of {packages} runs the table has its config, the commit of the code, the
@@ -50,11 +50,11 @@ def run_row(run: Mapping[str, Any], equal: Equal) -> Row:
 
 def software_notes(runs: Sequence[Mapping[str, Any]]) -> list[str]:
     """The versions of the software, each with its runs if there are several."""
-    made = by_means(runs, lambda one: versions(one["software"]))
+    made = by_means(runs, "versions")
     return [f"Made with {each}: {'all' if len(made) == 1 else ', '.join(names)}." for each, names in made.items()]
 
 
-def content(job: Any) -> Content:
+def content(job: Job) -> Content:
     """The table and its notes."""
     runs = [read_training(package) for package in job.input.packages]
     rows = [run_row(run, job.params.equal) for run in runs]

@@ -2,11 +2,10 @@
 
 from typing import Any
 
-from workflow.results.common.against_base import CSV_ONLY, against_base, measured, star_notes
-from workflow.results.common.cells import is_shown
-from workflow.results.common.notes import read_inputs
+from workflow.results.common.against_base import CSV_ONLY, against_base, ende_rows, measured, star_notes
 from workflow.results.common.records import over_seeds, read_json
-from workflow.results.common.result import Content, Plan, Run, Selection, Table, ende_rows
+from workflow.results.common.result import Content, Job, Plan, Rows, Run, Selection, Table
+from workflow.results.common.scored import is_shown, read_inputs
 
 CAPTION = """\
 **Scaled, unscaled and additive attention.** Scores are divided by √d_k, left as they are, or additive, each for three
@@ -23,9 +22,9 @@ NOTES = [
 ]
 
 
-def curves(selection: Selection) -> dict[str, list[Run]]:
+def curves(rows: Rows) -> dict[str, list[Run]]:
     """The rows, unless Table 3 has all of them."""
-    return selection.curve("Section 3.2.1", "scaling", selection.shown["table3"])
+    return rows.curve("Section 3.2.1", "scaling", rows.shown["table3"])
 
 
 def plan(selection: Selection) -> Plan | None:
@@ -52,7 +51,7 @@ def cost_note(complexity: dict[str, Any]) -> str:
     )
 
 
-def content(job: Any) -> Content:
+def content(job: Job) -> Content:
     """The table and its notes."""
     published, runs, notes, made = read_inputs(job)
     ours = over_seeds(against_base(runs))
@@ -75,7 +74,7 @@ RESULTS = (
         name="scaling",
         section="3.2.1",
         title="Scaled, unscaled and additive attention",
-        detail="{ende}, development set",
+        detail="{languages}, development set",
         caption=CAPTION,
         shows=ende_rows("scaling"),
         curves=curves,

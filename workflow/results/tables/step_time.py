@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from workflow.results.common.cells import number, power
+from workflow.results.common.plan import Row
 from workflow.results.common.records import read_json, read_yaml
-from workflow.results.common.result import Content, Plan, Selection, Table
-from workflow.results.common.table_formats import Row
+from workflow.results.common.result import Content, Job, Plan, Selection, Table
 from workflow.results.common.times import circumstances
 
 CAPTION = """\
@@ -56,7 +56,7 @@ def table_row(row: Mapping[str, Any], base: Mapping[str, Any], published: float 
     }
 
 
-def content(job: Any) -> Content:
+def content(job: Job) -> Content:
     """The table and its notes. Without base, the first row of a task takes its place."""
     records = list(map(read_json, job.input.times))
     hours = {row["model"]: row["hours"] for row in read_yaml(job.input.published)["appendix"]}

@@ -6,9 +6,10 @@ from typing import Any
 from transformer.evaluation.layer_sizes import MOST_ADDITIVE
 from workflow.results.common.cells import number
 from workflow.results.common.drawing import COLOURS, Drawing, panels
+from workflow.results.common.figure import Figure
+from workflow.results.common.plan import Row
 from workflow.results.common.records import read_json, read_yaml
-from workflow.results.common.result import Content, Figure, Plan, Selection, Table
-from workflow.results.common.table_formats import Row
+from workflow.results.common.result import Content, Job, Plan, Selection, Table
 
 CAPTION = """\
 **Table 1.** The paper gives the complexity of a layer, its sequential operations and the longest path between positions
@@ -106,7 +107,7 @@ def fitted(layers: Mapping[str, Any], size: str) -> str:
     return f"{most} ({others})" if others else most
 
 
-def content(job: Any) -> Content:
+def content(job: Job) -> Content:
     """The table and its notes."""
     record, published = read_json(job.input.complexity), read_yaml(job.input.published)["table1"]
     lengths, layers = record["sizes"]["n"], record["layers"]
@@ -129,8 +130,9 @@ LOOKS = {  # a variant of a layer has its colour and a dashed line, but the dila
 MEASURES = {"seconds": ("time, milliseconds", 1e-3), "bytes": ("memory kept for the backward pass, MB", 1e6)}
 
 
-def draw(record: Mapping[str, Any]) -> Drawing:
+def draw(job: Job) -> list[Drawing]:
     """Time and memory, a line for each layer."""
+    record = read_json(job.input.complexity)
     figure, axes = panels(2, 2, 7.2, 5.6, sharex="col", sharey="row")
     from matplotlib.ticker import FuncFormatter, NullLocator
 
@@ -155,7 +157,7 @@ def draw(record: Mapping[str, Any]) -> Drawing:
     axes[0, 0].set_title("Against length")
     axes[0, 1].set_title("Against width")
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
-    return figure
+    return [figure]
 
 
 RESULTS = (
@@ -173,6 +175,6 @@ RESULTS = (
         titles={"table1": "Table 1: complexity of layers"},
         caption=FIGURE_CAPTION,
         plan=plan,
-        draw=lambda job: [draw(read_json(job.input.complexity))],
+        draw=draw,
     ),
 )

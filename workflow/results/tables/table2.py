@@ -5,11 +5,12 @@ from typing import Any
 
 from transformer.evaluation.metrics import METRICS, metrics_of
 from transformer.model.config import OTHERS
-from workflow.results.common.cells import LENGTH, NOT_RUN, is_shown, metric_cells, number, power
-from workflow.results.common.notes import read_inputs, signature_notes, token_notes
+from workflow.results.common.cells import LENGTH, NOT_RUN, metric_cells, number, power
+from workflow.results.common.notes import signature_notes, token_notes
+from workflow.results.common.plan import Row
 from workflow.results.common.records import over_seeds
-from workflow.results.common.result import Content, Plan, Run, Selection, Table, own_translation
-from workflow.results.common.table_formats import Row
+from workflow.results.common.result import Content, Job, Plan, Rows, Run, Selection, Table, own_translation
+from workflow.results.common.scored import is_shown, read_inputs
 
 CAPTION = """\
 **Table 2.** BLEU on the test set and training cost of the literature, of the paper and of {scores}
@@ -31,20 +32,29 @@ NOTES = [
 ]
 
 
-def plan(selection: Selection) -> Plan | None:
-    """The rows that are run."""
-    shown = selection.shown["table2"]
-    scored = selection.on_test(shown, own=selection.own_rows("table2"))
-    return scored if scored.input["scores"] else None
+def shows(rows: Rows) -> list[Run]:
+    """The runs of the paper's rows."""
+    return [run for row in rows.published["table2"] for run in row.get("model", {}).items()]
 
 
-def curves(selection: Selection) -> dict[str, list[Run]]:
+def own_row(rows: Rows, task: str, model: str) -> dict[str, Any] | None:
+    """A row of a translation task. Table 3 has those of en-de."""
+    own = task == "enfr" or own_translation(task, rows.experiment.tasks[task])
+    return {"name": model, "model": {task: model}, "bleu": {}} if own else None
+
+
+def curves(rows: Rows) -> dict[str, list[Run]]:
     """The rows of the paper's tasks. Other tasks have groups of their own."""
-    runs = [run for run in selection.trained(selection.shown["table2"]) if run[0] in ("ende", "enfr")]
+    runs = [run for run in rows.trained(rows.shown["table2"]) if run[0] in ("ende", "enfr")]
     return {"Table 2": runs} if runs else {}
 
 
-def table_row(row: dict[str, Any], task: str, pair: str, ours: Mapping[str, float], second: bool) -> Row:
+def plan(selection: Selection) -> Plan:
+    """The rows that are run."""
+    return selection.on_test(selection.shown["table2"], own=selection.own_rows["table2"])
+
+
+def table_row(row: Mapping[str, Any], task: str, pair: str, ours: Mapping[str, float], second: bool) -> Row:
     """A row of the literature, of the paper or of your own for one task; `second` opinions too, if asked for."""
     cost = row.get("flops", {}).get(task)
     estimated = ours.get("estimated_flops")
@@ -66,7 +76,7 @@ def table_row(row: dict[str, Any], task: str, pair: str, ours: Mapping[str, floa
     }
 
 
-def content(job: Any) -> Content:
+def content(job: Job) -> Content:
     """The table and its notes."""
     published, runs, notes, made = read_inputs(job)
     ours = over_seeds(runs)
@@ -95,9 +105,8 @@ RESULTS = (
         title="Table 2: BLEU and training cost",
         detail="test set",
         caption=CAPTION,
-        shows=lambda selection: [run for row in selection.published["table2"] for run in row.get("model", {}).items()],
-        owns=lambda name, task: name == "enfr" or own_translation(name, task),
-        own_row=lambda _, task, model: {"name": model, "model": {task: model}, "bleu": {}},
+        shows=shows,
+        own_row=own_row,
         curves=curves,
         plan=plan,
         content=content,

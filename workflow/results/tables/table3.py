@@ -8,13 +8,24 @@ from typing import Any
 
 from transformer.evaluation.metrics import Column
 from transformer.support.strict import listed
-from workflow.results.common.against_base import CSV_ONLY, PRINTED, against_base, change, measured, star_notes
-from workflow.results.common.cells import LENGTH, is_shown, number
+from workflow.results.common.against_base import (
+    BASE,
+    CSV_ONLY,
+    PRINTED,
+    against_base,
+    change,
+    ende_rows,
+    measured,
+    star_notes,
+)
+from workflow.results.common.cells import LENGTH, number
 from workflow.results.common.drawing import COLOURS, Axes, Drawing, literal, panels
-from workflow.results.common.notes import read_inputs, token_notes
+from workflow.results.common.figure import Figure
+from workflow.results.common.notes import token_notes
+from workflow.results.common.plan import Row
 from workflow.results.common.records import Ours, over_seeds, read_runs, read_yaml
-from workflow.results.common.result import BASE, OWN, Content, Figure, Plan, Run, Selection, Table, ende_rows
-from workflow.results.common.table_formats import Row
+from workflow.results.common.result import OWN, Content, Job, Plan, Rows, Run, Selection, Table
+from workflow.results.common.scored import is_shown, read_inputs
 
 CAPTION = """\
 **Table 3.** Variations on the architecture, measured on the development set.
@@ -42,25 +53,29 @@ GROUP_GAP = 0.7  # before a new group; the unit is the distance between rows
 MARKS = {"paper": ("o", COLOURS[0], COLOURS[0]), "ours": ("D", COLOURS[1], "none")}
 
 
-def curves(selection: Selection) -> dict[str, list[Run]]:
+def own_row(rows: Rows, task: str, model: str) -> dict[str, Any] | None:
+    """A model of your own with its changes from base."""
+    return {"group": OWN, "model": model, "changes": rows.experiment.models[model]} if task == "ende" else None
+
+
+def curves(rows: Rows) -> dict[str, list[Run]]:
     """The groups of the table, each with base."""
     groups: dict[str, list[Run]] = {}
-    for row in selection.published["table3"]:
+    for row in rows.published["table3"]:
         if "group" in row:
             groups.setdefault(f"Table 3 {row['group']}", [BASE]).append(("ende", row["model"]))
-    groups["Your own models"] = [BASE, *selection.own.get("table3", ())]
-    return {name: runs for name, group in groups.items() if set(runs := selection.trained(group)) - {BASE}}
-
-
-def own_row(selection: Selection, _: str, model: str) -> dict[str, Any]:
-    """A model of your own with its changes from base."""
-    return {"group": OWN, "model": model, "changes": selection.experiment.models[model]}
+    groups["Your own models"] = [BASE, *rows.own.get("table3", ())]
+    return {name: runs for name, group in groups.items() if set(runs := rows.trained(group)) - {BASE}}
 
 
 def plan(selection: Selection) -> Plan:
     """The rows of the paper and your own, as far as they are run."""
-    shown = selection.shown["table3"]
-    return selection.on_dev(shown, own=selection.own_rows("table3"))
+    return selection.on_dev(selection.shown["table3"], own=selection.own_rows["table3"])
+
+
+def figure_plan(selection: Selection) -> Plan | None:
+    """The same, if there are rows to compare."""
+    return plan(selection) if "ende" in selection.in_full else None
 
 
 def table_rows(shown: Sequence[Mapping[str, Any]], ours: Ours, paper: Mapping[str, Any]) -> list[Row]:
@@ -88,7 +103,7 @@ def text_of(row: Mapping[str, Any]) -> list[str]:
     return [listed(others)] if others else []
 
 
-def content(job: Any) -> Content:
+def content(job: Job) -> Content:
     """The table and its notes."""
     published, runs, notes, made = read_inputs(job)
     ours = over_seeds(against_base(runs))
@@ -177,7 +192,7 @@ def draw(rows: Sequence[Mapping[str, Any]], ours: Ours) -> Drawing:
     return figure
 
 
-def figure(job: Any) -> list[Drawing]:
+def figure(job: Job) -> list[Drawing]:
     """The figure."""
     runs = read_runs(job.input.scores, job.input.packages, job.params.equal)
     return [draw([*job.params.own, *read_yaml(job.input.published)["table3"]], over_seeds(against_base(runs)))]
@@ -188,13 +203,12 @@ RESULTS = (
         name="table3",
         section="6.2",
         title="Table 3: variations on the architecture",
-        detail="{ende}, development set",
+        detail="{languages}, development set",
         caption=CAPTION,
         shows=ende_rows("table3"),
-        owns=lambda name, _: name == "ende",
         own_row=own_row,
         curves=curves,
-        plan=lambda selection: each if (each := plan(selection)).input["scores"] else None,
+        plan=plan,
         content=content,
         printed={
             "Model": "Table 3",
@@ -211,7 +225,7 @@ RESULTS = (
         section="6.2",
         titles={"table3": "Table 3: variations on the architecture"},
         caption=FIGURE_CAPTION,
-        plan=lambda selection: plan(selection) if "ende" in selection.in_full else None,
+        plan=figure_plan,
         draw=figure,
     ),
 )

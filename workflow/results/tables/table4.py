@@ -4,11 +4,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from transformer.evaluation.metrics import Column, metrics_of
-from workflow.results.common.cells import NOT_RUN, beside, is_shown, number, spread
-from workflow.results.common.notes import read_inputs
+from transformer.support.strict import read_keys
+from workflow.experiment.config import Experiment
+from workflow.experiment.sources import OWN_FILES
+from workflow.results.common.cells import NOT_RUN, beside, number, spread
+from workflow.results.common.plan import Row
 from workflow.results.common.records import over_seeds
-from workflow.results.common.result import OWN, Content, Plan, Run, Selection, Table
-from workflow.results.common.table_formats import Row
+from workflow.results.common.result import OWN, Content, Job, Plan, Rows, Run, Selection, Table
+from workflow.results.common.scored import is_shown, read_inputs
 
 CAPTION = """\
 **Table 4.** Constituency parsing, F1 of labelled brackets on the test set. We train
@@ -25,27 +28,46 @@ NOTES = [
 ]
 
 
-def shows(selection: Selection) -> list[Run]:
+def shows(rows: Rows) -> list[Run]:
     """The paper's own rows, but for those whose task a user trains on other trees: these are rows of their own."""
-    rows = ((row["task"], row["model"]) for row in selection.published["table4"] if "task" in row)
-    return [run for run in rows if not (run[0] in selection.runs.trained and selection.on_own_trees(run[0]))]
+    runs = ((row["task"], row["model"]) for row in rows.published["table4"] if "task" in row)
+    return [run for run in runs if not (run[0] in rows.runs.trained and on_own_trees(rows.experiment, run[0]))]
 
 
-def own_row(selection: Selection, task: str, model: str) -> dict[str, Any]:
+def on_own_trees(experiment: Experiment, task: str) -> bool:
+    """Whether a task's trees, or those of the parser from which it learns, are no corpus of config/corpora.yaml."""
+    gold = experiment.corpus_of(task).tasks().get("gold")
+    own = experiment.tasks[task].corpus not in read_keys(OWN_FILES[1])["corpora"]
+    return own or (gold is not None and on_own_trees(experiment, gold))
+
+
+def own_row(rows: Rows, task: str, model: str) -> dict[str, Any] | None:
     """A row that says on which corpus it is trained, if that is the user's own."""
-    training = selection.experiment.tasks[task].corpus if selection.on_own_trees(task) else OWN
-    return {"name": model, "model": model, "task": task, "training": training}
+    trained = rows.experiment.tasks[task]
+    training = trained.corpus if on_own_trees(rows.experiment, task) else OWN
+    own = {"name": model, "model": model, "task": task, "training": training}
+    return own if trained.kind == "parsing" else None
 
 
-def plan(selection: Selection) -> Plan | None:
+def curves(rows: Rows) -> dict[str, list[Run]]:
+    """All rows that are run."""
+    return rows.curve("Table 4", "table4")
+
+
+def trees(rows: Rows) -> dict[str, str]:
+    """The trees that each parsing task is trained on. They stand beside each number."""
+    return {task: rows.experiment.corpus_of(task).description for task in rows.parsers()}
+
+
+def plan(selection: Selection) -> Plan:
     """The rows that are run."""
-    shown, trees = selection.shown["table4"], selection.trees()
-    listed = "; ".join(f"{task} on {text}" for task, text in trees.items())
-    scored = selection.on_test(shown, own=selection.own_rows("table4"), trained_on=trees, trees=listed)
-    return scored if scored.input["scores"] else None
+    trained_on = trees(selection)
+    listed = "; ".join(f"{task} on {text}" for task, text in trained_on.items())
+    own = selection.own_rows["table4"]
+    return selection.on_test(selection.shown["table4"], own=own, trained_on=trained_on, trees=listed)
 
 
-def table_row(row: dict[str, Any], ours: Mapping[str, float], trained_on: Mapping[str, str]) -> Row:
+def table_row(row: Mapping[str, Any], ours: Mapping[str, float], trained_on: Mapping[str, str]) -> Row:
     """A row; `trained_on`: task -> the trees behind our number."""
     cells: dict[tuple[str, str], str] = {}
     for column in (column for metric in metrics_of("parsing", shared=False) for column in metric.columns):
@@ -70,7 +92,7 @@ def detail(ours: Mapping[str, float], column: Column) -> str:
     return spread(ours, column.key, column.digits) if column.digits else number(ours.get(column.key), 0)
 
 
-def content(job: Any) -> Content:
+def content(job: Job) -> Content:
     """The table and its notes."""
     published, runs, notes, made = read_inputs(job)
     papers = over_seeds(runs)
@@ -94,9 +116,8 @@ RESULTS = (
         detail="F1, test set",
         caption=CAPTION,
         shows=shows,
-        owns=lambda _, task: task.kind == "parsing",
         own_row=own_row,
-        curves=lambda selection: selection.curve("Table 4", "table4"),
+        curves=curves,
         plan=plan,
         content=content,
         printed={"Training": "", "Parser": "Table 4", "F1, published": "F1, paper", "F1, ours": "ours"},

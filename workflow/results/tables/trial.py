@@ -1,16 +1,16 @@
 """A trial: whether a row of the user's is better than a released one, in a table, a picture and a sentence."""
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from workflow.results.common.cells import chance, number, power
 from workflow.results.common.drawing import COLOURS, Axes, Drawing, literal, panels
+from workflow.results.common.figure import Figure
+from workflow.results.common.plan import Row
 from workflow.results.common.records import read_json
-from workflow.results.common.result import EVERY, Content, Figure, Plan, Selection, Table
-from workflow.results.common.table_formats import Row
+from workflow.results.common.result import EVERY, Content, Job, Plan, Selection, Table, languages
 from workflow.results.common.times import circumstances
 
 CAPTION = """\
@@ -44,7 +44,8 @@ def plan(selection: Selection) -> Plan | None:
     if trial is None:
         return None
     folder = runs.paths.trial.format(task=selection.experiment.drawn[0])
-    return Plan({"answer": f"{folder}/{trial.row}.json"}, {"notes": selection.experiment.notes})
+    params = {"notes": selection.experiment.notes, "languages": languages(selection.experiment.tasks["ende"])}
+    return Plan({"answer": f"{folder}/{trial.row}.json"}, params)
 
 
 def measured(answer: Mapping[str, Any], name: str) -> Row:
@@ -74,30 +75,24 @@ def costs(answer: Mapping[str, Any]) -> list[Row]:
     from transformer.evaluation.statistics import interval
 
     by_model = {each["model"]: each for each in answer["times"]["rows"]}
-    row, against = (by_model[answer[key]] for key in ("row", "against"))
-    seconds = [np.array(each["seconds"]) for each in (row, against)]
-    times = [number(1e3 * float(each.mean()), 1) for each in seconds]
-    ratios = np.log(seconds[0] / seconds[1])  # of each round
-    low, high = np.exp(interval(ratios))
-
-    def cells(name: str, shown: list[str], ratio: float, bounds: str = "") -> Row:
-        both = dict(zip((answer["row"], answer["against"]), shown, strict=True))
-        found = {(model, ""): text for model, text in both.items()}
-        return {("Measure", ""): name, **found, ("More", "mean"): _more(ratio), ("More", "interval"): bounds}
-
+    both = row, against = [by_model[answer[key]] for key in ("row", "against")]
+    ratios = np.log(np.array(row["seconds"]) / against["seconds"])  # of each round
+    bounds = " to ".join(map(_more, np.exp(interval(ratios))))
+    times = [number(1e3 * float(np.mean(each["seconds"])), 1) for each in both]
+    shown = {
+        "parameters": ([f"{each['parameters']:,}" for each in both], row["parameters"] / against["parameters"], ""),
+        "FLOPs of a step": ([power(each["flops"]) for each in both], row["flops"] / against["flops"], ""),
+        "milliseconds of a step": (times, float(np.exp(ratios.mean())), bounds),
+    }
     return [
-        cells(
-            "parameters",
-            [f"{each['parameters']:,}" for each in (row, against)],
-            row["parameters"] / against["parameters"],
-        ),
-        cells("FLOPs of a step", [power(each["flops"]) for each in (row, against)], row["flops"] / against["flops"]),
-        cells(
-            "milliseconds of a step",
-            times,
-            float(np.exp(ratios.mean())),
-            f"{_more(low)} to {_more(high)}",
-        ),
+        {
+            ("Measure", ""): name,
+            (answer["row"], ""): ours,
+            (answer["against"], ""): theirs,
+            ("More", "mean"): _more(ratio),
+            ("More", "interval"): bounds,
+        }
+        for name, ((ours, theirs), ratio, bounds) in shown.items()
     ]
 
 
@@ -105,7 +100,7 @@ def _more(ratio: float) -> str:
     return f"{100 * (ratio - 1):+z.1f} %"
 
 
-def content(job: Any) -> Content:
+def content(job: Job) -> Content:
     """The table and its notes."""
     answer = read_json(job.input.answer)
     rows = [*(measured(answer, name) for name in answer["measures"]), *costs(answer)]
@@ -121,16 +116,17 @@ def content(job: Any) -> Content:
     return Content(rows, 2, [*answer["sentences"], counted, *NOTES, *job.params.notes], made)
 
 
-def draw(answer: Mapping[str, Any]) -> Drawing:
+def draw(job: Job) -> list[Drawing]:
     """For each measure, the scores of both rows, and their difference."""
     from workflow.results.claims.verdicts import MEASURES
 
+    answer = read_json(job.input.answer)
     names = list(answer["measures"])
     figure, grid = panels(len(names), 2, 7.2, 1.5 * len(names), width_ratios=[2, 3])
     for (left, right), name in zip(grid, names, strict=True):
         draw_scores(left, answer, name)
         draw_difference(right, answer["measures"][name], MEASURES[name])
-    return figure
+    return [figure]
 
 
 def draw_scores(axes: Axes, answer: Mapping[str, Any], name: str) -> None:
@@ -158,17 +154,12 @@ def draw_difference(axes: Axes, judged: Mapping[str, Any], measure: Any) -> None
     axes.set_xlabel(f"{measure.axis}, in favour of the row")
 
 
-def figure(job: Any) -> list[Drawing]:
-    """The figure."""
-    return [draw(read_json(Path(job.input.answer)))]
-
-
 RESULTS = (
     Table(
         name="trial",
         section=EVERY,
         title="A trial",
-        detail="{ende}, development set",
+        detail="{languages}, development set",
         caption=CAPTION,
         plan=plan,
         content=content,
@@ -181,7 +172,7 @@ RESULTS = (
         titles={"trial": "A trial"},
         caption=FIGURE_CAPTION,
         plan=plan,
-        draw=figure,
+        draw=draw,
         target="trial",
         packed=False,
     ),

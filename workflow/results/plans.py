@@ -1,0 +1,62 @@
+"""The plan of each result that an experiment has: what it reads, and with which parameters it is made."""
+
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from transformer.support.strict import read_yaml
+from workflow.dag.runs import ByTask, Runs
+from workflow.experiment.config import Experiment
+from workflow.results.common.plan import Plan, Run
+from workflow.results.common.result import Result, languages
+from workflow.results.model_notes import model_notes
+from workflow.results.rows import Rows, by_task
+
+
+class Plans(Rows):
+    """The rows of an experiment's tables, and the plan of each result. `numbers` is config/published.yaml."""
+
+    def __init__(self, experiment: Experiment, runs: Runs, numbers: Path):
+        super().__init__(experiment, runs, read_yaml(numbers))
+        self.numbers = numbers
+
+    @cached_property
+    def planned(self) -> list[tuple[str, Result, Plan]]:
+        """The results that the experiment has: room, result, plan. None has a plan for which no run is scored."""
+        plans = ((room, result, result.plan(self)) for room, result in self.results)
+        return [(room, result, plan) for room, result, plan in plans if plan and plan.input.get("scores") != []]
+
+    def released(self, experiment: str) -> Path:
+        """The folder of an experiment's released tables."""
+        return self.numbers.parents[1] / "docs" / experiment / "tables"
+
+    def on_dev(self, shown: Sequence[Run], **more: Any) -> Plan:
+        """The plan of a table of some runs with scores on dev, as in Table 3. `more` are further parameters."""
+        some = by_task(shown)
+        plan = self._plan(shown, self.runs.dev_scores(some), more)
+        return plan.reading(comparisons=self.runs.comparisons(some))
+
+    def on_test(self, shown: Sequence[Run], **more: Any) -> Plan:
+        """The plan of a table of some runs with scores on test."""
+        return self._plan(shown, self.runs.averaged_scores(by_task(shown)), more)
+
+    def _plan(self, shown: Sequence[Run], scores: Sequence[str], more: dict[str, Any]) -> Plan:
+        tasks = self.experiment.tasks
+        params = {
+            "notes": self.notes(shown),
+            "equal": self.runs.equal,
+            "in_full": self.in_full,
+            "pairs": {name: f"{task.source}-{task.target}" for name, task in tasks.items()},
+            "languages": languages(tasks["ende"]),
+        }
+        return Plan(self.measured(by_task(shown), scores), params | more)
+
+    def measured(self, some: ByTask, scores: Sequence[str]) -> dict[str, Any]:
+        """The inputs of a table that shows these scores: also the packages and the corpora behind them."""
+        packages, corpora = self.runs.packages_behind(scores), self.runs.records(some)
+        return {"published": self.numbers, "scores": scores, "packages": packages, "corpora": corpora}
+
+    def notes(self, shown: Sequence[Run]) -> list[str]:
+        """The notes under a table of these runs."""
+        return model_notes(self, shown)
