@@ -209,7 +209,7 @@ def test_lists_whose_keys_end_in_plus_are_added_up_over_all_sources():
     assert added_up(merged([*sources, {"a": {"b": [9]}}])) == {"a": {"b": [9, 3, 1, 4]}, "c": [6, 5]}
     assert added_up({"row+": {"size": 1}}) == {"row+": {"size": 1}}  # a name that ends in + is no list
     for values in ({"a": {"b+": 1}}, {"a": {"b": None, "b+": [1]}}):
-        with pytest.raises(ConfigError, match=r"^a\.b\+: .* cannot be added to .*; give lists"):
+        with pytest.raises(ConfigError, match=r"^a\.b\+: .* cannot be added to b; both must be lists$"):
             added_up(values)
 
 
@@ -241,6 +241,7 @@ def test_lists_whose_keys_end_in_plus_are_added_up_over_all_sources():
         ("a:\n\tb: 1", "line 2: not YAML: found character"),
         ("a: &a {b: *a}", "line 1: not YAML"),
         ("a: !!int ''", "not YAML"),
+        ("a: {{name}}", "line 1: not YAML: found unhashable key"),
         ("a: " + "[" * 3000, "not YAML"),
         ("a: \x07", "not YAML: unacceptable character"),
     ],

@@ -49,7 +49,7 @@ class _Loader(SafeLoader):
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> Any:
         seen = set()
-        for key in (key for key, _ in node.value if key.tag != f"{TAG}merge"):
+        for key in (key for key, _ in node.value if isinstance(key, yaml.ScalarNode) and key.tag != f"{TAG}merge"):
             if key.tag != f"{TAG}str" and not re.fullmatch(r"0|[1-9]\d*", key.value):
                 text = f"the key {key.value} is not read as a text; write '{key.value}' in quotes"
                 raise _Doubt(problem=text, problem_mark=key.start_mark)
@@ -239,7 +239,7 @@ def added_up(values: Any, keys: Keys = ()) -> Any:
     for key, more in lists.items():
         given = whole.get(key[:-1], [])
         if not (isinstance(given, list) and isinstance(more, list)):
-            text = f"{shown(more)} cannot be added to {shown(given)}; give lists, as in {key}: [a, b]"
+            text = f"{shown(more)} cannot be added to {key[:-1]}; both must be lists"
             raise ConfigError("", [Fault((*keys, key), text)])
         whole[key[:-1]] = union(given, more)
     return whole

@@ -106,7 +106,7 @@ def mine(row):
         ("tasks: {ende: {corpus: libreoffice}}", "tasks.ende.corpus: unknown corpus libreoffice; did you mean libre"),
         ("tasks: {ende: {models: [bas, base]}}", "tasks.ende.models[0]: unknown model bas; did you mean base?"),
         ("tasks: {ende: {models+: [bas]}}", "tasks.ende.models[28]: unknown model bas; did you mean base?"),
-        ("tasks: {ende: {models+: base}}", "tasks.ende.models+: 'base' cannot be added to ["),
+        ("tasks: {ende: {models+: base}}", "tasks.ende.models+: 'base' cannot be added to models; both must"),
         ("tasks+: {ende: {vocabulary: 9}}", "tasks+: unknown key tasks+; did you mean tasks?"),
         (
             "{only: [mine], tasks: {mine: {corpus: wsj-sample, source: en, target: de, vocabulary: 9, models: []}}}",
