@@ -22,7 +22,7 @@ PACKAGE = "models/ende/big/6/average-5/package"
 COMMANDS = {  # with the seconds that each should take at most on an idle machine
     "python -m transformer --help": 0.1,
     f"python -m transformer translate --package {PACKAGE}": 1.2,
-    "python -m transformer plan": 0.6,
+    "python -m workflow plan": 0.6,
     "snakemake --dry-run": 2.5,
 }
 SCORING = ("average_checkpoints", "translate", "score", "gather_parses")

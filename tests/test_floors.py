@@ -39,6 +39,13 @@ def test_a_file_imports_from_its_own_floor_and_below(path):
     assert not [str(other) for other in imports(FILES[path]) if other.parts[1] in above]
 
 
+def test_no_file_of_the_package_imports_the_workflow():
+    named = {path: file.read_text() for path, file in FILES.items()}
+    assert [
+        str(path) for path, text in named.items() if re.search(r"(from|import) (workflow|benchmarks)\b", text)
+    ] == []
+
+
 def test_imports_form_no_circle():
     graph = {path: imports(FILES[path]) for path in FILES}
     assert sum(map(len, graph.values())) > len(graph)

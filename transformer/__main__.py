@@ -19,4 +19,5 @@ if _elsewhere(os.path.dirname(os.path.dirname(__file__))):
 
 from transformer.cli.main import run
 
-run()
+if __name__ == "__main__":
+    run()

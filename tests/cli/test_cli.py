@@ -59,16 +59,6 @@ def test_translate_loads_no_large_library_that_it_does_not_use():
     assert output.splitlines()[1:] == ["set()"]
 
 
-def test_a_plan_is_printed_without_pytorch():
-    code = "import sys, transformer.cli.main as cli; assert cli.main(['plan']) == 0; assert 'torch' not in sys.modules"
-    subprocess.run([sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.DEVNULL, check=True)
-
-
-def test_what_needs_the_clone_says_so(tmp_path, refused, monkeypatch):
-    monkeypatch.setattr("workflow.experiment.sources.OWN_FILES", (tmp_path / "config/models.yaml",))
-    refused(["plan"], f"{tmp_path}/config: no such folder", "need a clone")
-
-
 @pytest.mark.parametrize(
     ("line", "message"),
     [
@@ -77,11 +67,6 @@ def test_what_needs_the_clone_says_so(tmp_path, refused, monkeypatch):
         (["translate"], "--package"),
         (["translate", "--package", "p", "--colour", "red"], "unrecognized arguments: --colour red; see"),
         (["translate", "--package", "p", "test.en"], "unrecognized arguments: test.en; read it with < test.en; see"),
-        (["plan", "my.yaml"], "unrecognized arguments: my.yaml; give it with --configfile; see"),
-        (
-            ["plan", "--configfile", "a.yaml", "--configfile", "b.yaml"],
-            "--configfile is given twice; write all values behind one --configfile; see",
-        ),
         (["translate", "--package", "p", "--beam", "0"], "--beam: '0' is not a whole number from 1"),
         (["translate", "--package", "p", "--beam", "many"], "--beam: 'many' is not a whole number from 1"),
         (["translate", "--package", "p", "--beam", "1_0"], "--beam: '1_0' is not a whole number from 1"),
@@ -156,7 +141,6 @@ def test_a_pipe_is_no_file_to_read_because_many_are_read_twice(house, tmp_path, 
     lines = [
         arguments("encode", subwords=house.subwords, **sides, output=tmp_path / "train"),
         arguments("check", subwords=house.subwords, texts=[house.corpus / "dev.source", tmp_path / "pipe"]),
-        arguments("plan", configfile=[tmp_path / "pipe"]),
     ]
     for line in lines:
         refused(line, tmp_path / "pipe", "is a pipe")

@@ -41,13 +41,13 @@ def test_every_symbol_can_be_reached():
 @pytest.mark.parametrize(
     ("file", "old", "new", "said"),
     [
-        ("rules.yaml", "VP/b .: 2", "VP/b .: 0", "rules.S/root.VP/b .: 0 is not above 0"),
+        ("rules.yaml", "VP/b .: 2", "VP/b .: 0", "rules.S/root.VP/b .: Input should be greater than 0"),
         ("rules.yaml", "VP/b .: 2", "VP/x .: 2", "rules.S/root.VP/x .: 'VP/x' never becomes words"),
         ("rules.yaml", "VP/b .: 2", "VP/{x} .: 2", "rules.S/root.VP/{x} .: 'VP/{x}' never becomes words"),
         ("rules.yaml", "VP/b .: 2", "'': 2", "rules.S/root.: '' never becomes words"),
         ("rules.yaml", "RP: 1", "PRT: 1", "rules.PRT.PRT: 'PRT' never becomes words"),
         ("words.yaml", "RP: up out down off back over", "RP: ''", "rules.PRT.RP: 'RP' never becomes words"),
-        ("words.yaml", "RP: up out down off back over", "RP: 5", "words.RP.RP: 5 is not a text"),
+        ("words.yaml", "RP: up out down off back over", "RP: 5", "words.RP.RP: Input should be a valid string"),
         ("words.yaml", "  see: sees saw seeing seen\n", "", "frames.V.t: no forms of see"),
         ("words.yaml", "see: sees saw seeing seen", "see: sees saw seeing", "'sees saw seeing' is not four forms"),
         ("words.yaml", "\nframes:", "\nframe:", "unknown key frame; did you mean frames?"),

@@ -150,8 +150,8 @@ def test_a_chain_counts_dependent_products_but_not_parallel_ones():
         ({"k": 17}, "k: 17 is wider than the greatest length n, 16; choose a smaller one"),
         ({"d": [4, 6, 8]}, "d: [6] are not multiples of d_k, 4; choose multiples"),
         ({"d_k": 3}, "d_k: 3 divides none of the widths d, [4, 8, 16]; choose a divisor of them"),
-        ({"r": 0}, "r: 0 is not at least 1"),
-        ({"r": 10**23}, f"r: {10**23} is not at most 10000000"),
+        ({"r": 0}, "r: Input should be greater than or equal to 1 (got 0)"),
+        ({"r": 10**23}, f"r: Input should be less than or equal to 10000000 (got {10**23})"),
         (
             {"n": [4, 8, 10_000]},
             "n: too few of [4, 8, 10000] suit additive attention (n^2 d at most 33,554,432); give smaller ones",

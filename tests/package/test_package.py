@@ -124,10 +124,10 @@ def test_weights_of_another_architecture_are_refused(save, change_package, run_c
         (b'{"task": "ende"', "not JSON"),
         (b"\xff\xfe", "not JSON"),
         (b"[" * 100_000, "not JSON"),
-        (b"[]", "not a mapping"),
+        (b"[]", "Input should be an object"),
         (b'{"task": "ende", "colour": "red"}', "unknown key colour"),
         (b'{"kind": "parse"}', "kind: .*parse"),
-        (b'{"vocabulary": -1}', "vocabulary: -1 is not at least 1"),
+        (b'{"vocabulary": -1}', "vocabulary: Input should be greater than or equal to 1 .got -1"),
     ],
 )
 def test_a_config_that_is_malformed_is_named(save, content, message):

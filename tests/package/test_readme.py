@@ -81,7 +81,7 @@ def test_a_record_that_lacks_a_key_is_refused_before_anything_is_written(save, t
     [
         ("training", {"seconds": "long"}, "other: the records of corpus and training do not fit"),
         ("corpus", {"pairs": "many"}, "other: the records of corpus and training do not fit"),
-        ("", {"source": None}, "other: source: null is not a text"),
+        ("", {"source": None}, "other: source: Input should be a valid string"),
     ],
 )
 def test_a_record_with_a_value_of_another_kind_is_refused_before_anything_is_written(

@@ -328,7 +328,7 @@ def test_faults_of_a_call_are_reported_before_anything_runs(tmp_path, monkeypatc
         ):
             checked(values | {key: folder}, [], [f"{key}={json.dumps(folder)}"])
     monkeypatch.delenv("TRANSFORMER_MIRROR")
-    with pytest.raises(InputError, match=r"^--config: seeds: 1 is not a list; write \[1\]$"):
+    with pytest.raises(InputError, match=r"^--config: seeds: Input should be a valid array \(got 1\)$"):
         checked(values | {"seeds": 1}, [], ["seeds=1"])
     (tmp_path / "twice.yaml").write_text("seeds: [1]\nseeds: [2]\n")
     with pytest.raises(InputError, match="seeds comes twice"):

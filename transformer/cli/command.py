@@ -154,10 +154,10 @@ class Parser(argparse.ArgumentParser):
         write_output(self.format_help())
 
 
-def parser(description: str | None, stages: Iterable[ModuleType]) -> Parser:
-    """The parser of all commands that `stages` define, in their order."""
-    installed = Path(sys.argv[0]).name == "transformer"
-    top = Parser(prog="transformer" if installed else "python -m transformer", description=description)
+def parser(program: str, description: str | None, stages: Iterable[ModuleType]) -> Parser:
+    """The parser of all commands of a program that `stages` define, in their order."""
+    installed = Path(sys.argv[0]).name == program
+    top = Parser(prog=program if installed else f"python -m {program}", description=description)
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     defined = (each for stage in stages for each in vars(stage).values())
     for each in (each for each in defined if isinstance(each, Command)):

@@ -1,17 +1,16 @@
-"""Commands that plan an experiment, download its text, and encode it."""
+"""Commands that download the text of an experiment, and encode it."""
 
 import argparse
 import contextlib
 import os
 import re
-import sys
 from typing import TYPE_CHECKING, get_args
 
 from transformer.cli.command import command, count, option, path, positive, writes
 from transformer.model.ids import LONGEST
 from transformer.package.defaults import TaskKind
-from transformer.support.files import InputError, atomic, write_lines, write_output
-from transformer.support.strict import load, located, read_config
+from transformer.support.files import InputError, atomic, write_lines
+from transformer.support.strict import load, read_config
 
 if TYPE_CHECKING:
     from transformer.text.lines import Limit
@@ -43,32 +42,6 @@ def limits(text: str) -> dict[str, "Limit"]:
             raise argparse.ArgumentTypeError(f"{each!r} is not PART=MODEL:SUBWORDS, such as dev=E-learned:256")
         found[match[1]] = of_positions(match[2], int(match[3]))
     return found
-
-
-@command(
-    path("configfile", "files that override those of config/", required=False, nargs="*", default=[]),
-    prints=True,
-)
-def plan(arguments: argparse.Namespace) -> None:
-    """Print what an experiment will cost in time, memory and disk, without running any of it."""
-    from transformer.support.faults import ConfigError
-    from workflow.experiment.advice import check_name, warnings_of
-    from workflow.experiment.config import read_experiment, read_sources
-    from workflow.experiment.downloads import downloads_of
-
-    experiment = read_experiment(arguments.configfile)  # reports faults before the measurements below
-    sources = read_sources(arguments.configfile)
-    check_name(experiment, sources)
-    warnings = warnings_of(experiment, sources)
-    try:
-        downloads_of(experiment)
-    except ConfigError as error:  # what would stop a run; its cost does not depend on it
-        warnings += map(str, located(error, sources).faults)
-    for warning in warnings:
-        print(f"warning: {warning}", file=sys.stderr)
-    from workflow.experiment.plan import plan as plan_of
-
-    write_output(plan_of(experiment))
 
 
 @command(

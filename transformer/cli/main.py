@@ -9,6 +9,7 @@ import gc
 import os
 import sys
 from collections.abc import Sequence
+from types import ModuleType
 from typing import NoReturn
 
 from transformer.cli.process import INTERRUPTED, check_folder, interruptible, prepare
@@ -16,9 +17,9 @@ from transformer.support.files import InputError, check_output
 from transformer.support.limits import explained, told
 
 
-def run() -> NoReturn:
+def run(program: str = "transformer", stages: Sequence[ModuleType] = ()) -> NoReturn:
     """Run the command of this process, and end it. Python would spend a tenth of a second on taking PyTorch apart."""
-    status = main()
+    status = main(None, program, stages)
     atexit._run_exitfuncs()
     for stream in filter(None, (sys.stdout, sys.stderr)):
         with contextlib.suppress(OSError, ValueError):  # `main` has told of it, and may have closed standard output
@@ -26,9 +27,10 @@ def run() -> NoReturn:
     os._exit(status)
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def main(argv: Sequence[str] | None = None, program: str = "transformer", stages: Sequence[ModuleType] = ()) -> int:
     """Run a command, by default that of this process. Returns its exit status.
 
+    The modules `stages` define the commands of `python -m PROGRAM`; by default they are those of this package.
     Wrong input or an unusable file ends it with a message on standard error and status 1.
     """
     if argv is None:
@@ -36,10 +38,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         import argcomplete
 
-        from transformer.cli import data, decoding, exchange, scores, training
         from transformer.cli.command import check_files, docstring, parsed, parser
 
-        commands = parser(docstring(sys.modules[__name__]), (data, training, decoding, scores, exchange))
+        description = docstring(stages[0] if stages else sys.modules[__name__])
+        if not stages:
+            from transformer.cli import data, decoding, exchange, scores, training
+
+            if (sys.argv[1:] if argv is None else argv)[:1] == ["plan"]:
+                raise InputError("plan is a command of the workflow: write python -m workflow plan, in the clone")
+            stages = (data, training, decoding, scores, exchange)
+        commands = parser(program, description, stages)
         argcomplete.autocomplete(commands)
         arguments = parsed(commands, argv)
         check_folder()
@@ -61,7 +69,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except InputError as error:
         return _failed(str(error))
     except ModuleNotFoundError as error:
-        if (error.name or "").startswith("transformer"):
+        if (error.name or "").startswith(("transformer", "workflow")):
             raise
         remedy = "activate the environment (. .venv/bin/activate), or make it (make .venv/installed)"
         return _failed(f"{error}: {sys.executable} lacks it; {remedy}")

@@ -45,7 +45,7 @@ class English(Config):
     frames: dict[str, str]
     rules: dict[str, dict[str, PositiveNumber]]
 
-    @check("verbs", "frames")
+    @check
     def _forms(self) -> Faults:
         for verb, forms in self.verbs.items():
             if len(forms.split()) != max(PLACES):
@@ -54,7 +54,7 @@ class English(Config):
             if unknown := [verb for verb in verbs.split() if verb not in self.verbs]:
                 yield ("frames", frame), f"no forms of {', '.join(unknown)}; write them into `verbs`"
 
-    @check("words", "verbs", "frames", "rules")
+    @check
     def _ends(self) -> Faults:
         rules = [(("rules",), START, [START], 0.0), *self._single_rules()]
         ending = {symbol for symbol, (_, words) in self.lexicon.items() if words}

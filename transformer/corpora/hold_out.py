@@ -25,7 +25,7 @@ class HoldOut(Config):
     test: Positive | None = Field(default=None, description="number of pairs of train that become test; null: none")
     seed: Seed = Field(default=1, description="seed of the drawing")
 
-    @check("dev", "test")
+    @check
     def _some(self) -> Faults:
         if not self.parts:
             yield ["dev", "test"], "hold out pairs for dev, for test, or for both, as in {dev: 1000, test: 2000}"

@@ -24,7 +24,7 @@ class TaskCorpus(Config):
     target: str = Field(description="the side into which they translate")
     corpus: Corpus = Field(discriminator="origin", description="the corpus itself")
 
-    @check("source", "target", "corpus")
+    @check
     def _languages(self) -> Faults:
         if not self.corpus.has_trees:
             yield from not_languages(source=self.source, target=self.target)

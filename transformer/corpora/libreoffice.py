@@ -29,7 +29,7 @@ class Shares(Config):
     dev: PositiveNumber = Field(description="share of dev, on which settings are chosen and Table 3 is scored")
     test: PositiveNumber = Field(description="share of test, on which Table 2 is scored")
 
-    @check("dev", "test")
+    @check
     def _train_is_left(self) -> Faults:
         if self.dev + self.test >= 1:
             yield ["test", "dev"], f"{self.dev} for dev and {self.test} for test leave nothing to train on; lower one"

@@ -40,13 +40,13 @@ class MosesFiles(Files):
         default_factory=dict, description="number of tokens: part -> language -> tokens"
     )
 
-    @check("tests")
+    @check
     def _names(self) -> Faults:
         for part in self.tests:
             if part in (*PARTS, "longer", "plain") or not re.fullmatch(r"[a-z][a-z0-9_]*", part):
                 yield ("tests", part), "cannot name a further test set; write a name such as test_2017, in lower case"
 
-    @check("train", "tests", "tokens")
+    @check
     def _counted(self) -> Faults:
         parts, languages = (*PARTS, *self.tests), dict.fromkeys(language for text in self.train for language in text)
         for part, counts in self.tokens.items():

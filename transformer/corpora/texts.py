@@ -43,7 +43,7 @@ class Files(Kind):
     pairs: Positive | None = Field(default=None, description="number of pairs in train before cleaning, for `plan`")
     hold_out: HoldOut | None = added(None, "pairs of train that become dev and test")
 
-    @check("dev", "test", "hold_out")
+    @check
     def _every_part_once(self) -> Faults:
         held_out = self.hold_out.parts if self.hold_out else {}
         for part in ("dev", "test"):

@@ -44,7 +44,7 @@ class Treebank(Kind):
     leaves: Leaves = Field(default="XX", description="leaves of linearised trees: XX (as published), tags, words")
     constituents: Range | None = Field(default=None, description="add constituents of [least, most] words to train")
 
-    @check(*PARTS)
+    @check
     def _disjoint(self) -> Faults:
         for one, other in combinations(PARTS, 2):
             (first, last), (least, most) = getattr(self, one), getattr(self, other)

@@ -35,7 +35,7 @@ class LayerSizes(Config):
     r: Size = Field(description="how far restricted self-attention reads to either side; the paper's r counts both")
     d_k: Positive = Field(description="width of a head")
 
-    @check("n", "d")
+    @check
     def _additive(self) -> Faults:
         for name in ("n", "d"):
             if len(self.points(name, MOST_ADDITIVE)) < FEWEST:
@@ -45,7 +45,7 @@ class LayerSizes(Config):
                     f"{MOST_ADDITIVE:,}); give smaller ones",
                 )
 
-    @check("n", "k")
+    @check
     def _convolution(self) -> Faults:
         if self.k < 2:
             yield "k", f"{self.k} reads no other position; choose an odd number of 3 or more"
@@ -54,7 +54,7 @@ class LayerSizes(Config):
         elif self.k > max(self.n):
             yield "k", f"{self.k} is wider than the greatest length n, {max(self.n)}; choose a smaller one"
 
-    @check("d", "d_k")
+    @check
     def _heads(self) -> Faults:
         others = [width for width in self.d if width % self.d_k]
         if others == list(self.d):

@@ -49,21 +49,16 @@ class Recipe(Config):
     batch: Few = Field(description="problems per step")
     symbols: int = Field(ge=2, le=10_000, description="number of symbols to copy and reverse")
     trained: Range = Field(description="the smallest and the greatest length of problems in training")
-    tested: int = Field(json_schema_extra={"maximum": LONGEST}, description="greatest length of problems in the test")
+    tested: int = Field(le=LONGEST, description="greatest length of problems in the test")
     problems: Few = Field(description="test problems of each length")
 
-    @check("d_model", "h")
+    @check
     def _heads(self) -> Faults:
         yield from odd("d_model", self.d_model, "sines and cosines come in pairs")
         if self.d_model % self.h:
             yield "h", f"{self.h} does not divide d_model, {self.d_model}; choose a divisor"
 
-    @check("tested")
-    def _fits_into_memory(self) -> Faults:
-        if self.tested > LONGEST:
-            yield "tested", f"{self.tested} needs too much memory for attention; give at most {LONGEST}"
-
-    @check("trained", "tested")
+    @check
     def _longer(self) -> Faults:
         if self.tested <= self.trained[1]:
             yield "tested", f"{self.tested} is not above the trained lengths; give more than {self.trained[1]}"
@@ -90,7 +85,7 @@ class LengthRun(Config):
     steps: Positive = Field(description="training steps")
     recipe: Recipe = Field(description="the settings that all runs share")
 
-    @check("positions", "recipe")
+    @check
     def _pairs(self) -> Faults:
         yield from self.recipe.unpaired([self.positions])
 
@@ -109,13 +104,13 @@ class Study(Config):
     steps: dict[TaskName, Positive] = Field(description="training steps of each task")
     recipe: Recipe = Field(description="the settings that all runs share")
 
-    @check("tasks", "steps")
+    @check
     def _every_task_has_steps(self) -> Faults:
         for task in self.tasks:
             if task not in self.steps:
                 yield ("steps", task), "missing; give the number of training steps"
 
-    @check("positions", "recipe")
+    @check
     def _pairs(self) -> Faults:
         yield from self.recipe.unpaired(self.positions)
 

@@ -69,16 +69,16 @@ class ModelConfig(Config):
         "transformer", "the paper's network, or the LSTMs or convolutions that it replaces"
     )
 
-    @check("d_model")
+    @check
     def _even_width(self) -> Faults:
         yield from odd("d_model", self.d_model, "sines and cosines come in pairs")
 
-    @check("d_k", "positions")
+    @check
     def _pairs(self) -> Faults:
         if self.positions == "rotary":
             yield from odd("d_k", self.d_k, "rotary positions need pairs")
 
-    @check("N", "positions", *TRANSFORMER, "network")
+    @check
     def _other_network(self) -> Faults:
         if self.network not in OTHERS:
             return

@@ -42,7 +42,7 @@ class TrainingConfig(Config):
         description="auto: float32 if the scaled base is narrower than 64, else bfloat16 if the hardware has it"
     )
 
-    @check("steps", "checkpoint_every", "average")
+    @check
     def _checkpoints_fit(self) -> Faults:
         if self.steps - (self.average - 1) * self.checkpoint_every < 1:
             yield (
@@ -66,7 +66,7 @@ class RunConfig(Config):
     architecture: ModelConfig = Field(description="the network")
     training: TrainingConfig = Field(description="its training")
 
-    @check("architecture", "training")
+    @check
     def _learned_positions_hold_pairs(self) -> Faults:
         longest, most = self.training.longest_pair, self.architecture.max_length
         if longest > most and self.architecture.positions in BOUNDED:

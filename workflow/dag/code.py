@@ -21,7 +21,6 @@ TELLING = {
             "progress",
             "provenance",
             "strict",
-            "yaml_words",
         ]
     ),
     ROOT / "transformer/evaluation/attention_page.py",

@@ -2,13 +2,13 @@
 
 import dataclasses
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field, ValidationError, ValidationInfo, field_validator
+from pydantic import AfterValidator, Field, ValidationInfo
 from pydantic.dataclasses import dataclass
 
 from transformer.corpora.fetch import Download
@@ -19,15 +19,15 @@ from transformer.evaluation.layer_sizes import LayerSizes
 from transformer.length.config import Study
 from transformer.model.config import OTHERS, POSITIONS, TRANSFORMER, USED, ModelConfig
 from transformer.package.config import Decoding
-from transformer.support.faults import ConfigError, Fault, Keys, fault_of, unknown
-from transformer.support.fields import STRICT, Config, Faults, Positive, Seed, SomeDistinct, SomeKeysOf, check, refuse
-from transformer.support.strict import load, load_sources, merged, read_keys
+from transformer.support.faults import ConfigError, Fault, Keys, unknown
+from transformer.support.fields import STRICT, Config, Faults, Positive, Seed, SomeDistinct, check, some_keys_of
+from transformer.support.strict import load, load_sources, merged
 from transformer.text.subwords import Sample
 from transformer.training.config import RunConfig, TrainingConfig
 from workflow.experiment.claim_checks import faults_of
 from workflow.experiment.claims import Claim
-from workflow.experiment.scale import Scale, in_row
-from workflow.experiment.sources import OWN_FILES, RELEASED, read_sources, run_too, unknown_names
+from workflow.experiment.scale import Scale
+from workflow.experiment.sources import RELEASED, read_sources
 from workflow.experiment.tasks import Figures, Name, Searches, Task, Trial, one_folder
 
 SHARED = {  # folders in `results` that no experiment may have
@@ -49,7 +49,7 @@ def _literal(folder: str) -> str:
 
 Folder = Annotated[str, AfterValidator(_literal)]
 AnyCorpus = Annotated[Corpus, Field(discriminator="origin")]
-Overrides = Annotated[dict[str, Any], SomeKeysOf(ModelConfig, TrainingConfig)]
+Overrides = Annotated[dict[str, Any], some_keys_of(ModelConfig, TrainingConfig)]
 
 
 def _only(tasks: dict[str, Task], info: ValidationInfo) -> dict[str, Task]:
@@ -93,63 +93,48 @@ class Experiment(Config):
     )
     trial: Trial | None = Field(default=None, description="a row to try against released scores (docs/own-idea.md)")
 
-    @field_validator("experiment", mode="wrap")
-    @classmethod
-    def _known_names(cls, value: Any, validate: Callable[[Any], Any], info: ValidationInfo) -> Any:
-        """Reports the unknown names of tasks beside the name's own fault."""
-        faults = list(unknown_names(info.context))
-        try:
-            value = validate(value)
-        except ValidationError as error:
-            faults += [("experiment", fault.text) for each in error.errors() if (fault := fault_of(each, str, value))]
-        refuse(iter(faults))
-        return value
-
-    @check("experiment")
-    def _own_folder(self) -> Faults:
+    @check
+    def _names(self) -> Faults:
         if shared := SHARED.get(self.experiment.lower()):  # some file systems ignore case
             yield "experiment", f"`{self.experiment}` is {shared}; choose another name"
-
-    @check("models")
-    def _base(self) -> Faults:
+        yield from (("tasks", fault) for fault in one_folder(self.tasks))
         if "base" not in self.models:
             yield "models", "base is missing; every row is an override of it"
         elif (network := self.models["base"].get("network")) in OTHERS:
             yield ("models", "base", "network"), f"must be transformer, not {network}; add a row of your own for it"
-
-    @check("only", "tasks")
-    def _names_of_tasks(self) -> Faults:
-        yield from (("tasks", fault) for fault in one_folder(self.tasks))
-        for name in self.only or ():
-            if name not in self.tasks:
-                yield "only", unknown(name, self.tasks, "task")
-
-    @check("only", "tasks", "models")
-    def _trained(self) -> Faults:
         if not any(task.models for task in self.tasks.values()) and self.tasks.keys() >= {*(self.only or ())}:
-            key, none = ("only", "none of these tasks") if self.only else ("tasks", "no task")
-            yield key, f"{none} has models, so nothing would be trained; name a model in one of them"
+            yield "only" if self.only else "tasks", "no task that is run has models; name a model in one of them"
+        for name, task in self.tasks.items():
+            if task.corpus not in self.corpora:
+                yield ("tasks", name, "corpus"), unknown(task.corpus, self.corpora, "corpus")
+            for place, model in enumerate(task.models):
+                if model not in self.models:
+                    yield ("tasks", name, "models", place), unknown(model, self.models, "model")
+        for place, name in enumerate(self.only or ()):
+            if name not in self.tasks:
+                yield ("only", place), unknown(name, self.tasks, "task")
+        if self.figures.task and self.figures.task not in self.tasks:
+            yield ("figures", "task"), unknown(self.figures.task, self.tasks, "task")
+        for key in ("row", "against") if self.trial else ():
+            if (name := getattr(self.trial, key)) not in self.models:
+                yield ("trial", key), unknown(name, self.models, "model")
+        released = sorted(path.parts[-3] for path in RELEASED.glob("*/tables/claims.csv"))
+        if self.replicates is not None and self.replicates not in released:
+            yield "replicates", unknown(self.replicates, released, "released experiment")
 
-    @check("figures", "tasks", "models")
-    def _drawn(self) -> Faults:
-        if not any(task.models for task in self.tasks.values()):
-            return
-        if (named := self.figures.task) and named not in self.tasks:
-            yield ("figures", "task"), unknown(named, self.tasks, "task")
-            return
+    @check
+    def _learnt(self) -> Faults:
         task, model = self.drawn
         if not self.tasks[task].models:
             yield ("figures", "task"), f"{task} is not run; name a task that is"
         elif model not in self.tasks[task].models:
             yield ("figures", "model"), f"{model} is not among tasks.{task}.models; name a model of it in `figures`"
-        elif model != "base" and (network := self.models.get(model, {}).get("network")) in OTHERS:
+        elif (network := self.models[model].get("network")) in OTHERS:
             yield ("figures", "model"), f"{model} is {network} and has no self-attention; name another"
-
-    @check("only", "tasks", "corpora")
-    def _learnt(self) -> Faults:
-        for name, task in self.tasks.items():
-            if task.corpus in self.corpora and task.models:
-                yield from self._corpus_faults(name, task)
+        for name, settings in self.tasks.items():
+            if settings.models:
+                yield from self._corpus_faults(name, settings)
+        yield from self._faulty_runs()
 
     def _corpus_faults(self, name: str, task: Task) -> Faults:
         """What does not fit in a task's corpus: no trees for a parser, and the tasks and the runs that it names."""
@@ -165,66 +150,33 @@ class Experiment(Config):
             if named not in self.tasks:
                 continue
             if self._is_gold(self.tasks[named]) and not self.count(named)[1]:
-                text = f"the corpus of task {named} has no `plain`: sentences for {model} to parse; add them"
-                yield (*place, key), text
+                yield (*place, key), f"the corpus of task {named} has no `plain`: sentences for {model} to parse"
             if self.only and named not in self.only:
                 yield "only", f"{name} learns from what {named} parses; name {named}, too"
             elif model not in self.tasks[named].models:
                 yield (*place, key), f"{model} is not among tasks.{named}.models; name one of these, or add it"
 
-    @check("only", "scale", "table3_average", "tasks", "models")
-    def _runs(self) -> Faults:
-        faults = [*self._faulty_runs()]
-        if faults and not self.only:
-            known = read_keys(OWN_FILES[-1])["tasks"]
-            run = [name for name, task in self.tasks.items() if task.models]
-            mine, others = ([name for name in run if (name in known) == shipped] for shipped in (False, True))
-            ours = {"base", *(model for name in mine for model in self.tasks[name].models)}
-            if mine and any(keys[0][0] == "models" and keys[0][1] not in ours for keys, _ in faults):
-                yield ("tasks", mine[0]), run_too(others, mine)
-        yield from faults
-
     def _faulty_runs(self) -> Faults:
-        """The faults of base and of the models that tasks have."""
-        if "base" not in self.models or self.models["base"].get("network") in OTHERS:
-            return
-        inherited: list[Any] = []  # from base; they are reported once, not once for each row
-        trained = dict.fromkeys(model for task in self.tasks.values() for model in task.models if model in self.models)
-        for model in {"base": None} | trained:
+        """The faults of base and of the models that tasks have; those that rows inherit from base, once."""
+        found: dict[Any, str] = {}  # the first model that has a fault
+        for model in dict.fromkeys(["base", *(model for task in self.tasks.values() for model in task.models)]):
             try:
                 run = self.run("", model, 0)
             except ConfigError as error:
-                faults = [([keys[2:] for keys in (fault.keys, *fault.others)], fault.text) for fault in error.faults]
-                for keys, text in (fault for fault in faults if fault not in inherited):
-                    several = keys if len(keys) > 1 else []  # of these, base has those that the row does not set
-                    base = [("models", "base", *each) for each in several if each[0] not in self.models[model]]
-                    yield [*(("models", model, *each) for each in keys), *base], f"{model}: {text}" if base else text
-                inherited += faults if model == "base" else []
+                for fault in error.faults:
+                    found.setdefault(((fault.keys, *fault.others), fault.text), model)
             else:
                 if self.table3_average > (most := run.training.average):
                     text = f"must be from 1 to {most} (the average of {model}), not {self.table3_average}"
-                    yield "table3_average", text
+                    found[(("table3_average",),), text] = "base"
+        for (places, text), model in found.items():
+            of_row = model != "base" and any(place[1] == "base" for place in places)
+            yield [*places], f"{model}: {text}" if of_row else text
 
-    @check(
-        *("experiment", "seeds", "scale", "table3_average", "figures", "searches", "only"),
-        *("tasks", "models", "corpora", "claims"),
-    )
+    @check
     def _claimed(self) -> Faults:
         for name, claim in self.claims.items():
-            for key, text in faults_of(self, claim):
-                yield ("claims", name, key), text
-
-    @check("models", "trial")
-    def _tried(self) -> Faults:
-        for key in ("row", "against") if self.trial else ():
-            if (name := getattr(self.trial, key)) not in self.models:
-                yield ("trial", key), unknown(name, self.models, "model")
-
-    @check("replicates")
-    def _released(self) -> Faults:
-        released = sorted(path.parts[-3] for path in RELEASED.glob("*/tables/claims.csv"))
-        if self.replicates is not None and self.replicates not in released:
-            yield "replicates", unknown(self.replicates, released, "released experiment")
+            yield from ((("claims", name, key), text) for key, text in faults_of(self, claim))
 
     def _is_gold(self, task: Task) -> bool:
         """Whether the corpus of a task has trees of its own, not those of another task."""
@@ -310,29 +262,36 @@ class Experiment(Config):
             return self._resolved[task, model, seed]
         if model not in self.models:
             raise ConfigError("config", [Fault(("models",), unknown(model, self.models, "model"))])
-        base, row, place = self.models["base"], self.models[model], ("models", model)
+        base, row = self.models["base"], self.models[model]
         values = base | row
         if values.get("precision") == "auto" and base.get("d_model", AUTO_WIDTH) * self.scale.width < AUTO_WIDTH:
             values["precision"] = "float32"
-        faults: list[Fault] = []
-        if model != "base" and {"attention_over_parameters", "d_ff"} <= row.keys():
-            faults.append(Fault((*place, "d_ff"), "attention over parameters takes the place of d_ff; remove it"))
         sizes, training = ([key.name for key in dataclasses.fields(part)] for part in (ModelConfig, TrainingConfig))
+        refused = {}
+        if model != "base" and {"attention_over_parameters", "d_ff"} <= row.keys():
+            refused["d_ff"] = "attention over parameters takes the place of d_ff; remove it"
         if (network := values.get("network")) in OTHERS:
             text = f"a {network} network does not have this key; remove it"
-            faults += [Fault((*place, key), text) for key in row if key in sizes and key not in USED[network]]
+            refused |= {key: text for key in row if key in sizes and key not in USED[network]}
             inherited = {key: value for key, value in values.items() if key not in TRANSFORMER}
             values = inherited | {"positions": POSITIONS[network]}
-        written: dict[Keys, tuple[str, str]] = {}
-        architecture = {key: values[key] for key in sizes if key in values}
-        parts = {
-            "architecture": self.scale.shrunk(architecture, place, faults, written),
-            "training": {key: values[key] for key in training if key in values},
-        }
+
+        def place(*keys: str | int) -> Keys:
+            return ("models", model if keys[0] in row else "base", *keys)
+
+        faults = [Fault(place(key), text) for key, text in refused.items()]
+        scaled, odd = self.scale.shrunk({key: values[key] for key in sizes if key in values})
+        faults += [Fault(place(*keys), text) for keys, text in odd.items()]
+        parts = {"architecture": scaled, "training": {key: values[key] for key in training if key in values}}
         try:
             run = load(RunConfig, {"task": task, "model": model, "seed": seed, **parts})
         except ConfigError as error:
-            faults += [in_row(fault, place, written) for fault in error.faults]
+            for fault in error.faults:
+                key = str(fault.keys[1])
+                is_scaled = key in scaled and scaled[key] != values[key] and not isinstance(values[key], Mapping)
+                text = fault.text + (f" ({key} is {values[key]} before it is scaled)" if is_scaled else "")
+                first, *others = (place(*keys[1:]) for keys in (fault.keys, *fault.others))
+                faults.append(Fault(first, text, others=tuple(others)))
         if faults:
             raise ConfigError("config", faults)
         self._resolved[task, model, seed] = run

@@ -5,13 +5,11 @@ import shlex
 import time
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 from transformer.corpora.fetch import Download
 from transformer.corpora.location import why_missing
 from transformer.corpora.treebank import Treebank
-from transformer.support.faults import ConfigError, Fault, Keys
-from transformer.support.strict import plain
+from transformer.support.faults import ConfigError, Fault
 from workflow.experiment.config import Experiment
 
 CLOCKS_DIFFER = 10  # seconds by which the clocks of a network's machines may differ
@@ -19,13 +17,10 @@ CLOCKS_DIFFER = 10  # seconds by which the clocks of a network's machines may di
 
 def future_date(path: Path) -> str:
     """What is wrong with a file whose date is in the future; empty if it is not. Snakemake fails at such an input."""
-    dates = {"touch": path.stat().st_mtime, "touch -h": path.lstat().st_mtime}  # of the file, and of a link to it
-    cure, date = max(dates.items(), key=lambda each: each[1])
-    if date <= time.time() + CLOCKS_DIFFER:
+    if max(path.stat().st_mtime, path.lstat().st_mtime) <= time.time() + CLOCKS_DIFFER:  # of the file, and of a link
         return ""
-    shown = time.strftime("%Y-%m-%d %H:%M", time.localtime(date))
-    cure += f" {shlex.quote(str(path))}"
-    return f"{path}: its date, {shown}, is in the future, so Snakemake would never be done; run {cure}"
+    cure = f"run touch {shlex.quote(str(path))}{' with -h, as it is a link' * path.is_symlink()}"
+    return f"{path}: its date is in the future, so Snakemake would never be done; {cure}"
 
 
 def tasks_read(experiment: Experiment) -> list[str]:
@@ -61,37 +56,24 @@ def downloads_of(experiment: Experiment) -> dict[str, Download]:
         except ConfigError as error:
             faults |= dict.fromkeys(error.faults)
             continue
-        for file in files:
-            if file in experiment.downloads:
-                wanted[file] = experiment.downloads[file]
-                continue
-            if "://" in file:
-                text = (
-                    f"{file} has no size and SHA-256; write downloads: {{{file}: {{bytes: ..., sha256: ...}}}} beside "
-                    "`corpora`, with the numbers that wc -c and sha256sum tell of the file"
-                )
-            elif not os.path.isfile(file):  # noqa: PTH113 (Path.is_file raises PermissionError)
-                text = f"{file}: {why_missing(file, 'file')}"
-            elif not os.access(file, os.R_OK):
-                text = f"{file}: you may not read it; make it readable"
-            else:
-                text = future_date(Path(file))
-            if text:
-                faults[Fault(("corpora", corpus, *_place(plain(trees), file)), text)] = None
+        wanted |= {file: experiment.downloads[file] for file in files if file in experiment.downloads}
+        missing = (_missing(file) for file in files if file not in wanted)
+        faults |= {Fault(("corpora", corpus), text): None for text in missing if text}
     if faults:
         raise ConfigError("", list(faults))
     return wanted
 
 
-def _place(values: Any, file: str) -> Keys:
-    """The keys of the first text among `values` that is a file, or lies in it; empty if there is none."""
-    items = values.items() if isinstance(values, dict) else enumerate(values if isinstance(values, list) else [])
-    for key, value in items:
-        if isinstance(value, str) and value.startswith(file) and value[len(file) :][:1] in ("", "/", "#"):
-            return (key,)
-        if place := _place(value, file):
-            return (key, *place)
-    return ()
+def _missing(file: str) -> str:
+    """What is wrong with a URL that has no checksum, or with a file of the user's. Empty if nothing is."""
+    if "://" in file:
+        entry = f"downloads: {{{file}: {{bytes: ..., sha256: ...}}}}"
+        return f"{file} has no size and SHA-256; write {entry}, with the numbers that wc -c and sha256sum tell of it"
+    if not os.path.isfile(file):  # noqa: PTH113 (Path.is_file raises PermissionError)
+        return f"{file}: {why_missing(file, 'file')}"
+    if not os.access(file, os.R_OK):
+        return f"{file}: you may not read it; make it readable"
+    return future_date(Path(file))
 
 
 def _way_without(experiment: Experiment, corpus: str) -> str:

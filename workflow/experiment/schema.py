@@ -7,17 +7,17 @@ import argparse
 import json
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-import yaml
 from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 
 from transformer.corpora.texts import Files
 from transformer.corpora.treebank import Treebank
 from transformer.model.config import ModelConfig
-from transformer.support.files import write_json, write_lines
+from transformer.support.fields import MOST
+from transformer.support.files import write_json, write_text
 from transformer.support.strict import plain, read_yaml
 from transformer.training.config import TrainingConfig
 from workflow.experiment.claims import Claim
@@ -35,14 +35,7 @@ TABLES: dict[str, tuple[Any, ...]] = {
     "claims": (Claim,),
 }
 BOUNDS = {"exclusiveMinimum": "above", "minimum": "from", "exclusiveMaximum": "below", "maximum": "to"}
-TYPES = {
-    "boolean": "true or false",
-    "integer": "whole number",
-    "null": "null",
-    "number": "number",
-    "object": "mapping",
-    "string": "text",
-}
+TYPES = {"boolean": "true or false", "integer": "whole number", "object": "mapping", "string": "text"}
 
 
 class _Relaxed(GenerateJsonSchema):
@@ -71,30 +64,28 @@ def schema(config: Any = Experiment) -> dict[str, Any]:
     return dialect | TypeAdapter(config).json_schema(schema_generator=_Relaxed)
 
 
-def tables() -> dict[str, str]:
-    """The tables of keys in config/README.md, by name."""
-    quick, base = plain(read_experiment([])), read_yaml(FOLDER / "models.yaml")["models"]["base"]
-    own = schema()["properties"].items()
-    keys = [(key, _in_quick(key, quick[key]), each["description"]) for key, each in own if key in quick]
-    made = {"experiment": _table(("key", "default", "meaning"), keys)}
-    for name, configs in TABLES.items():
-        schemas = [schema(config) for config in configs]
-        defaults = base if name == "models" else {}
-        rows = [row for each in schemas for row in _keys(each, each.get("$defs", {}), defaults)]
-        made[name] = _table(("key", "values", "default", "meaning"), rows)
-    return made
+def documented(readme: str) -> str:
+    """A README with its tables of keys made again. Each stands below a line `<!-- keys: NAME -->`."""
+
+    def table(match: re.Match[str]) -> str:
+        base = read_yaml(FOLDER / "models.yaml")["models"]["base"] if match[2] == "models" else {}
+        schemas = map(schema, TABLES.get(match[2], ()))
+        rows = [row for each in schemas for row in _keys(each, each.get("$defs", {}), base)] or [*_in_quick()]
+        heading = "| key | values | default | meaning |\n" if match[2] in TABLES else "| key | default | meaning |\n"
+        line = f"|{'---|' * (heading.count('|') - 1)}\n"
+        return f"{match[1]}\n{heading}{line}" + "".join(f"| {' | '.join(row)} |\n" for row in rows) + "\n"
+
+    return re.sub(r"(<!-- keys: (\w+) -->\n)(?:\n|\|.*\n)*", table, readme)
 
 
-def _table(heading: Sequence[str], keys: Iterable[Sequence[str]]) -> str:
-    rows = [heading, *((f"`{key}`", *others) for key, *others in keys)]
-    first, *others = [f"| {' | '.join(row)} |\n" for row in rows]
-    return "".join([first, f"|{'---|' * len(heading)}\n", *others])
-
-
-def _in_quick(key: str, value: Any) -> str:
-    """The value that `quick` has, or the file in which it stands."""
-    text = yaml.safe_dump([value], default_flow_style=True, sort_keys=False, width=1000).strip()[1:-1]
-    return f"`{text if len(text) <= SHORT else next(file.name for file in OWN_FILES if key in read_yaml(file))}`"
+def _in_quick() -> Iterator[tuple[str, str, str]]:
+    """The keys of an experiment, with the values that `quick` has, or the files in which these stand."""
+    quick = plain(read_experiment([]))
+    for key, each in schema()["properties"].items():
+        if key in quick:
+            value = json.dumps(quick[key]).strip('"')
+            file = next((file.name for file in OWN_FILES if key in read_yaml(file)), "")
+            yield f"`{key}`", f"`{value if len(value) <= SHORT else file}`", each["description"]
 
 
 def _keys(
@@ -102,14 +93,12 @@ def _keys(
 ) -> Iterator[tuple[str, ...]]:
     """The rows of a config, with those of the configs in it, whose schemas are `others`."""
     for key, each in config["properties"].items():
-        if key.endswith("+"):
-            continue
         names = [part["$ref"].rpartition("/")[2] for part in (each, *each.get("anyOf", ())) if "$ref" in part]
         if names:
             yield from _keys(others[names[0]], others, {}, f"{prefix}{key}.")
-        else:
+        elif not key.endswith("+"):
             default = json.dumps(defaults.get(key, each.get("default", ""))).strip('"')
-            yield f"{prefix}{key}", _values(each), default and f"`{default}`", each["description"]
+            yield f"`{prefix}{key}`", _values(each), default and f"`{default}`", each["description"]
 
 
 def _values(value: JsonSchemaValue) -> str:
@@ -118,22 +107,11 @@ def _values(value: JsonSchemaValue) -> str:
     if choices := value.get("enum", [value["const"]] if "const" in value else []):
         return ", ".join(f"`{each}`" for each in choices)
     if pair := value.get("prefixItems"):
-        return f"list of {len(pair)} {_several(pair[0])}"
+        return f"[{', '.join(map(_values, pair))}]"
     if "items" in value:
-        return f"list of {_several(value['items'])}"
-    bounds = [f" {word} {value[bound]:,}".removesuffix(".0") for bound, word in BOUNDS.items() if bound in value]
-    return TYPES[value["type"]] + "".join(bounds)
-
-
-def _several(value: JsonSchemaValue) -> str:
-    return re.sub("^(text|whole number|number|mapping)", r"\1s", _values(value))
-
-
-def documented(readme: str) -> str:
-    """A README with its tables of keys made again. Each stands below a line `<!-- keys: NAME -->`."""
-    made = tables()
-    mark = re.compile(rf"(<!-- keys: ({'|'.join(made)}) -->\n)(?:\n|\|.*\n)*")
-    return mark.sub(lambda match: f"{match[1]}\n{made[match[2]]}\n", readme)
+        return f"list: {_values(value['items'])}"
+    bounds = [f" {word} {value[bound]:,}" for bound, word in BOUNDS.items() if value.get(bound, MOST) < MOST]
+    return str(TYPES.get(value["type"], value["type"])) + "".join(bounds).replace(".0", "")
 
 
 if __name__ == "__main__":
@@ -141,5 +119,4 @@ if __name__ == "__main__":
     if sys.flags.optimize > 1:
         sys.exit("error: PYTHONOPTIMIZE=2 drops docstrings, which the schema contains; unset it")
     write_json(FOLDER / "schema.json", schema())
-    readme = FOLDER / "README.md"
-    write_lines(readme, documented(readme.read_text(encoding="utf-8")).splitlines())
+    write_text(FOLDER / "README.md", documented((FOLDER / "README.md").read_text(encoding="utf-8")))

@@ -55,42 +55,32 @@ class Task(Config):
     corpus: str = Field(description="name of the corpus")
     source: str = Field(description="the side of the corpus from which models translate, such as en")
     target: str = Field(description="the side into which they translate, such as de")
-    vocabulary: int = Field(
-        le=LARGEST,
-        json_schema_extra={"minimum": UNKNOWN + 2},
-        description="number of subwords, with padding, end and unknown",
-    )
+    vocabulary: int = Field(ge=UNKNOWN + 2, le=LARGEST, description="number of subwords, with padding, end and unknown")
     decoding: Annotated[Decoding, BeforeValidator(_filled_in)] = Field(  # type: ignore[assignment]
         default_factory=dict,
         description="beam search (section 6.1)",
     )
     models: Distinct[Name] = Field(description="the models to train, rows of tables; [] leaves out the task")
 
-    @check("source", "target")
+    @check
     def _two_sides(self) -> Faults:
         if self.source == self.target:
             yield ["target", "source"], f"source and target are both {self.source}; name two sides of the corpus"
 
-    @check("kind", "source", "target")
+    @check
     def _languages(self) -> Faults:
         if self.kind == "translation":
             yield from not_languages(source=self.source, target=self.target)
 
-    @check("kind", "target", "models")
+    @check
     def _tokenised(self) -> Faults:
         known = self.kind == "translation" and self.models and not any(not_languages(target=self.target))
         if known and (fault := missing(self.target)):
             yield "target", fault
 
-    @check("models")
+    @check
     def _folders(self) -> Faults:
         yield from (("models", fault) for fault in one_folder(self.models))
-
-    @check("vocabulary")
-    def _room(self) -> Faults:
-        if self.vocabulary <= UNKNOWN + 1:
-            text = f"{self.vocabulary} is too few; padding, end and unknown need room, so give more than {UNKNOWN + 1}"
-            yield "vocabulary", text
 
 
 @dataclass(frozen=True, config=STRICT)

@@ -22,7 +22,7 @@ rule configure_experiment:
 rule plan:
     input:
         config=f"{RESULTS}/experiment.yaml",
-        code=code("plan"),
+        code=module("workflow.cli.plan"),
     output:
         f"{RESULTS}/plan.md",
     log:
@@ -30,4 +30,4 @@ rule plan:
     conda:
         "../../environment.yml"
     shell:
-        "python -m transformer plan --configfile {input.config:q} 2> {log:q} | tee -i {output:q}"
+        "python -m workflow plan --configfile {input.config:q} 2> {log:q} | tee -i {output:q}"

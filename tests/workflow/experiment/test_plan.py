@@ -4,10 +4,9 @@ import pytest
 from planned import CONFIG, experiment, run, task
 
 from transformer.support.strict import read_yaml
-from transformer.training.passes import MICRO_BATCH_TOKENS
 from workflow.experiment.config import read_experiment
-from workflow.experiment.cost import DEVICES, STATE_BYTES, cost, request, si
-from workflow.experiment.plan import costs, downloads, plan
+from workflow.experiment.cost import DEVICES, cost, request, si
+from workflow.experiment.plan import downloads, plan
 
 
 def cells(text):
@@ -47,11 +46,6 @@ def test_rows_that_are_equal_are_one_run():
     rows = cells(plan(experiment(tasks=tasks, scale={"width": 1, "depth": "1/3"})))
     assert ("ende", "C-N2, C-N4") in rows
     assert ("all", "2 runs") in rows
-
-
-def test_all_rows_of_a_table_have_the_same_width():
-    for table in re.split(r"\*\*Decoding|\*\*Data|\*\*The whole", plan(experiment())):
-        assert len({len(line) for line in table.splitlines() if line.startswith("|")}) == 1
 
 
 def test_notes_list_the_devices_and_the_assumptions():
@@ -139,75 +133,6 @@ def test_the_page_of_costs_has_the_cost_of_each_run_as_plan_prints_it():
     assert table == columns(printed, names)
     notes = [line for line in page if line.startswith("-")]
     assert notes == [line for line in printed if line.startswith(("- Disk", "- Memory", "- Hours", "- Job"))]
-
-
-CLUSTER, EXPERIMENTS = ((CONFIG.parent / f"docs/{page}.md").read_text() for page in ("cluster", "experiments"))
-
-
-def told(heading):
-    """The rows of the first table of docs/cluster.md whose heading begins so: first cell -> numbers of the others."""
-    lines = CLUSTER.partition(f"| {heading}")[2].partition("\n\n")[0].splitlines()[2:]
-    rows = [[cell.strip() for cell in line.strip(" |").split("|")] for line in lines]
-    return {name: [re.findall(r"\d[\d.,]*\d|\d", cell) for cell in others] for name, *others in rows}
-
-
-def rounded(number, value):
-    """Whether a number as it is printed is a value, rounded to its digits."""
-    return float(number.replace(",", "")) == pytest.approx(value, abs=0.51 * 10 ** -len(number.partition(".")[2]))
-
-
-def test_the_page_on_clusters_tells_what_plan_prints(tmp_path):
-    rows = told("| first stage")
-    no_trees = tmp_path / "no-trees.yaml"
-    [line] = re.findall(r"the line `(.*?)` into a file `no-trees.yaml`", CLUSTER)
-    no_trees.write_text(line)
-    for column, more in enumerate(([CONFIG / "paper-base.yaml"], [no_trees], [])):
-        planned = read_experiment([CONFIG / "paper.yaml", *more])
-        printed = plan(planned)
-        runs, whole = cells(printed.partition("**Decoding")[0]), cells(printed.partition("**The whole")[2])
-        for name, device in (("hours of an H200 or H100", "H200"), ("hours of an A100", "A100")):
-            [(hours, _, _, longest)] = [row for key, row in whole.items() if key[0] == device]
-            assert all(map(rounded, rows[name][column], map(float, (hours, longest))))
-        every = [row for key, row in runs.items() if key[0] in ("ende", "enfr", "wsj", "semi")]
-        most = [max(float(row[place].split()[0].replace(",", "")) for row in every) for place in (5, 6, -1)]
-        assert rounded(rows["GPU memory, float32"][column][0], most[0])
-        assert rounded(rows["GPU memory, bfloat16"][column][0], most[1])
-        assert rounded(rows["main memory of the largest training, only without a GPU"][column][0], most[2] / 1000)
-        assert f"- Disk: {rows['disk'][column][0]} GB" in printed
-        states = [STATE_BYTES * one.parameters / 1e9 for one in costs(planned, []).values()]
-        at_most = float(rows["disk"][column][0]) + sum(states) - max(states)
-        assert float(rows["at most, if all trainings run at once"][column][0]) == pytest.approx(at_most, abs=1)
-        assert f"{rows['text to get'][column][0]} GB of downloads" in printed
-    hours = rows["hours of an H200 or H100"][-1][0]
-    assert f"experiment, {len(every)} runs | about {hours} hours of an H100" in EXPERIMENTS
-
-
-@pytest.mark.parametrize("tokens", [25_000, 12_500, 6_250])
-def test_the_page_on_clusters_tells_the_memory_that_smaller_passes_need(monkeypatch, tokens):
-    monkeypatch.setitem(MICRO_BATCH_TOKENS, "cuda", tokens)
-    one = read_experiment([CONFIG / "paper.yaml"])
-    memory = {run: each.memory / 1e9 for run, each in costs(one, []).items()}
-    table = {cells[0][0]: (gpu, cells[1:]) for gpu, cells in told("GPU |").items()}
-    gpu, printed = table[f"{tokens:,}"]
-    wanted = [memory[run] for run in (("semi", "parser"), ("ende", "big"), ("ende", "base"))]
-    assert wanted[0] == max(memory.values())
-    assert all(rounded(number, value) for [number], value in zip(printed, wanted, strict=True))
-    assert max(memory.values()) + 0.4 < float(gpu.split()[0])
-
-
-@pytest.mark.parametrize("tokens", [25_000, 10_000, 4_000])
-def test_the_page_on_clusters_tells_the_memory_of_the_models_that_are_timed_together(monkeypatch, tokens):
-    monkeypatch.setitem(MICRO_BATCH_TOKENS, "cuda", tokens)
-    one = read_experiment([CONFIG / "paper.yaml"])
-    memory = {run: each.memory / 1e9 for run, each in costs(one, []).items()}
-    claims = [claim.runs() for claim in one.claims.values() if claim.metric == "step_time"]
-    timed = {run for runs in claims if memory.keys() >= set(runs) for run in runs}
-    page = " ".join(CLUSTER.split())
-    [names] = re.findall("holds four models on one GPU at once: (.*?)\\. ", page)
-    assert {model for _, model in timed} == set(re.split(", | and ", names))
-    [shown] = re.findall(rf"([\d.]+) GB at {tokens:,}\b", page)
-    assert rounded(shown, sum(memory[run] for run in timed))
-    assert all(rounded(most, max(memory.values())) for most in re.findall(rf"{tokens:,} needs ([\d.]+) GB", page))
 
 
 def test_all_runs_decode_dev_and_test_and_one_parser_decodes_plain_sentences():

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 import yaml
 
-from transformer.cli.main import main
 from transformer.support.faults import ConfigError
 from transformer.support.files import InputError
 from workflow.experiment.config import read_experiment, read_sources
@@ -109,12 +108,6 @@ def test_a_trial_of_a_new_row_with_the_seeds_of_small_passes(check):
 )
 def test_a_trial_that_cannot_be_judged_is_refused_with_its_line_and_the_remedy(check, changes, said):
     assert check(**MINE | changes) == said
-
-
-def test_plan_tells_a_row_that_no_experiment_has(tmp_path, capsys):
-    (tmp_path / "mine.yaml").write_text("trial: {row: mime}")
-    assert main(["plan", "--configfile", str(SMALL), str(tmp_path / "mine.yaml")]) == 1
-    assert "mine.yaml, line 1: trial.row: unknown model mime; " in capsys.readouterr().err
 
 
 def test_seeds_that_are_not_released_are_named_beside_those_that_are(check):
