@@ -83,12 +83,6 @@ def test_a_warmup_that_does_not_end_is_told_before_training(house, tmp_path, run
     assert f"warning: {tmp_path}/config.yaml: {text}\n" in capsys.readouterr().err
 
 
-def test_a_config_that_is_malformed_or_missing_is_refused(house, tmp_path, refused):
-    (tmp_path / "config.yaml").write_text("a: [1,\nb: }")
-    refused(training(house, tmp_path, config=tmp_path / "config.yaml"), f"{tmp_path}/config.yaml: not YAML", "line 2")
-    refused(training(house, tmp_path, config=tmp_path / "none.yaml"), f"{tmp_path}/none.yaml: cannot be read")
-
-
 def test_the_inputs_of_training_have_to_exist_and_fit_together(house, tmp_path, refused):
     refused(training(house, tmp_path, tokens=tmp_path), f"{tmp_path}/train: its ids cannot be read")
     refused(training(house, tmp_path, subwords=house.corpus / "dev.source"), "dev.source: not a SentencePiece model")
@@ -101,6 +95,20 @@ def test_the_inputs_of_training_have_to_exist_and_fit_together(house, tmp_path, 
     assert main(line) == 0
     refused(training(house, tmp_path, subwords=other), ", not with 60 subwords, SHA-256", "encode the corpus again")
     assert not (tmp_path / "run").exists()
+
+
+def test_texts_are_checked_against_the_positions_of_their_readers_before_training(house, tmp_path, refused):
+    texts = [tmp_path / "dev.source", tmp_path / "test.source"]
+    for text in texts:
+        write_lines(text, ["a cat", "the " * 9])
+    for limits, path in (("dev=base:10,test=E-a.b:9", texts[1]), ("dev=E-a.b:9", texts[0])):
+        said = f"{path}, line 2: 10 subwords, but E-a.b has learned 9 positions (max_length); split the line"
+        refused(training(house, tmp_path, texts=texts, limits=limits), said)
+    write_lines(texts[1], ["a cat", " "])
+    refused(training(house, tmp_path, texts=texts, limits=""), f"{texts[1]}, line 2: ' ' has no subword")
+    assert not (tmp_path / "run").exists()
+    write_lines(texts[1], ["a cat"])
+    assert main(training(house, tmp_path, texts=texts, limits="dev=E-learned:10,train=x:1")) == 0
 
 
 @pytest.mark.parametrize(("asked", "taken"), [(0, 4096), (24, 24)])
@@ -154,11 +162,6 @@ def test_an_absurd_learning_rate_names_its_step(house, tmp_path, run_config, ref
     write_config(tmp_path / "config.yaml", run_config(longest_pair=64, learning_rate=1e30))
     refused(training(house, tmp_path, config=tmp_path / "config.yaml"), "is not finite at step", "lower learning_rate")
     assert not (tmp_path / "run" / "checkpoints").exists()
-
-
-def test_a_folder_that_cannot_be_written_is_refused(house, tmp_path, refused):
-    (tmp_path / "run").write_text("a file")
-    refused(training(house, tmp_path), f"{tmp_path}/run/state", "cannot be written")
 
 
 def test_a_checkpoint_of_another_config_is_refused(house, tmp_path, run_config, refused):

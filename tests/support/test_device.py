@@ -1,4 +1,3 @@
-import ctypes
 import re
 import sys
 import tempfile
@@ -15,8 +14,6 @@ from transformer.support.device import (
     auto_precision,
     can_compile,
     choose_device,
-    device_name,
-    keep_freed_memory,
     sustained_flops,
 )
 from transformer.support.files import InputError
@@ -44,16 +41,6 @@ def with_gpus(monkeypatch, tmp_path):
     device._taken.cache_clear()
     yield lambda *gpus, folder=tmp_path, **more: pretend(monkeypatch.setattr, folder, gpus, **more)
     device._taken.cache_clear()
-
-
-def test_a_c_library_without_mallopt_is_left_as_it_is(monkeypatch):
-    monkeypatch.setattr(ctypes, "CDLL", lambda _: object())
-    keep_freed_memory()
-
-
-def test_without_a_gpu_the_cpu_is_chosen(with_gpus):
-    with_gpus()
-    assert choose_device() == CPU
 
 
 @pytest.mark.parametrize(("visible", "warned"), [(None, True), ("0", True), ("", False)])
@@ -196,21 +183,11 @@ def test_what_wants_a_gpu_alone_waits_for_all_that_share_it_and_then_keeps_them_
     assert "taken" in waiting(choosing("a", place=sharing(2))[2])
 
 
-def test_a_training_on_several_gpus_shares_none_of_them(choosing):
-    assert choosing("a", "b", place=(0, 2, 3))[1]() == 0
-    assert "taken" in waiting(choosing("a", "b", place=sharing(3))[2])
-
-
 def test_trainings_that_share_a_gpu_with_different_numbers_take_no_more_than_the_whole(choosing):
     assert [choosing("a", place=sharing(trainings))[1]() for trainings in (2, 3)] == [0, 0]
     for trainings in (2, 3):  # 1/2 and 1/3 leave 1/6
         assert "taken" in waiting(choosing("a", place=sharing(trainings))[2])
     assert choosing("a", place=sharing(6))[1]() == 0
-
-
-def test_a_process_that_chooses_again_gets_the_same_gpu(with_gpus):
-    with_gpus("a", "b")
-    assert [choose_device() for _ in range(2)] == [torch.device("cuda", 0)] * 2
 
 
 def test_a_folder_for_locks_that_cannot_be_written_is_reported(with_gpus, tmp_path):
@@ -223,17 +200,6 @@ def test_more_processes_than_gpus_are_refused(with_gpus):
     with_gpus("a", "b")
     with pytest.raises(InputError, match="3 processes need a GPU each, but PyTorch finds 2; start fewer"):
         choose_device(0, 3)
-
-
-def test_attention_on_a_gpu_does_not_use_cudnn(with_gpus):
-    with_gpus("a")
-    torch.backends.cuda.enable_cudnn_sdp(True)
-    assert choose_device().type == "cuda"
-    assert not torch.backends.cuda.cudnn_sdp_enabled()
-
-
-def test_a_cpu_has_a_name():
-    assert device_name(CPU).strip()
 
 
 @pytest.mark.parametrize(("place", "size", "products"), [("cpu", 1024, 1), ("cuda", 8192, 5)])

@@ -7,7 +7,6 @@ from typing import Any
 
 from transformer.support.faults import ConfigError, Fault, Keys, source_of
 from transformer.support.files import same_file
-from transformer.support.languages import doubt
 from transformer.support.strict import added_up, load, located, merged, plain, read_keys
 from transformer.training.config import endless
 from workflow.experiment.config import Experiment
@@ -100,7 +99,6 @@ def warnings_of(experiment: Experiment, sources: Sources) -> list[str]:
     own = read_sources([])
     faults = [
         *_unused(experiment, sources, own),
-        *_doubtful(experiment),
         *_endless(experiment),
         *_run_too(experiment, sources, own),
         *_fewer_rows(sources),
@@ -132,14 +130,6 @@ def _trained(experiment: Experiment) -> set[str]:
     """The models that tasks have, and the row of a trial."""
     models = {model for task in experiment.tasks.values() for model in task.models}
     return models | ({experiment.trial.row} if experiment.trial else set())
-
-
-def _doubtful(experiment: Experiment) -> Iterator[Fault]:
-    """A fault for each language that may be a slip."""
-    for name, task in experiment.tasks.items():
-        for key in ("source", "target") if task.kind == "translation" and task.models else ():
-            if text := doubt(getattr(task, key)):
-                yield Fault(("tasks", name, key), text)
 
 
 def _endless(experiment: Experiment) -> Iterator[Fault]:

@@ -237,12 +237,3 @@ def test_a_misspelt_name_whose_keys_are_missing_is_told(given):
         given("tasks: {edne: {corpus: multi30k}}")
     with pytest.raises(InputError, match=r"libreoffice-hlep\.origin: missing; or did you mean corpora\.libre"):
         given("corpora: {libreoffice-hlep: {licence: x}}")
-
-
-def test_the_code_of_a_language_that_may_be_a_slip_is_told(given):
-    texts = ", ".join(f"{part}: [{{en: a, frn: b}}]" for part in ("train", "dev", "test"))
-    task = "tasks: {enfr: {corpus: own, target: frn}}"
-    [warning] = given(f"experiment: mine\n{task}\ncorpora: {{own: {{origin: files, {texts}}}}}")
-    assert warning.startswith(
-        "own.yaml, line 2: tasks.enfr.target: frn has no two-letter code, so BLEU takes English's"
-    )
