@@ -145,6 +145,7 @@ WRONG = {
     "NUL": ("{}, line 2: a NUL",),
     "short": ("{} has 2 lines", "whole has 3"),
     "empty": ("empty",),
+    "missing": ("{}: cannot be read (No such file or directory); correct the path",),
 }
 
 
@@ -153,7 +154,7 @@ WRONG = {
     [
         *(("translate", wrong) for wrong in ("latin-1", "CR", "long", "NUL")),
         *(("perplexity", wrong) for wrong in WRONG),
-        *(("subwords", wrong) for wrong in ("latin-1", "short")),
+        *(("subwords", wrong) for wrong in ("latin-1", "short", "missing")),
         *(("encode", wrong) for wrong in ("latin-1", "long", "NUL", "short")),
         *(("compare", wrong) for wrong in ("latin-1", "CR", "short")),
     ],
