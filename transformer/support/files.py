@@ -245,12 +245,8 @@ def text_lines(name: str, stream: Iterable[bytes]) -> Iterator[str]:
 
 
 def read_lines(path: Path) -> list[str]:
-    """All lines of a UTF-8 file. Raises the InputErrors of `read_bytes` and `decode_lines`."""
-    content = read_bytes(path)
-    lines = content.split(b"\n")
-    if lines[-1] == b"":
-        lines.pop()
-    return list(decode_lines(str(path), lines))
+    """All lines of a UTF-8 file. Raises the InputErrors of `stream_lines`."""
+    return list(stream_lines(path))
 
 
 def stream_lines(path: Path) -> Iterator[str]:
@@ -263,12 +259,8 @@ def count_parallel(source: Path, target: Path) -> int:
     """How many lines each of two parallel files has. Raises InputError if they differ or are 0, and like `opened`."""
     counts = []
     for path in (source, target):
-        last, lines = b"\n", 0
         with opened(path) as stream:
-            while block := stream.read(1 << 20):
-                lines += block.count(b"\n")
-                last = block[-1:]
-        counts.append(lines + (last != b"\n"))
+            counts.append(sum(1 for _ in stream))
     return _same_count(source, target, *counts)
 
 
