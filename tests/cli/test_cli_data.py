@@ -5,12 +5,6 @@ from transformer.support.files import write_lines
 from transformer.support.strict import write_config
 
 
-def test_a_vocabulary_the_text_cannot_fill_is_refused(house, tmp_path, refused):
-    line = arguments("subwords", **house.sides("dev"), output=tmp_path / "m", vocabulary=5000)
-    refused(line, "m: a vocabulary of 5000")
-    assert not list(tmp_path.iterdir())
-
-
 def test_a_corpus_without_its_gold_trees_names_the_missing_option(tmp_path, refused):
     corpus = {"origin": "self-training", "description": "d", "licence": "l"}
     corpus |= {"gold": "wsj", "parser": "parser", "copies": 2, "keep": 1}

@@ -76,17 +76,6 @@ def test_a_file_that_is_no_text_is_named_as_such(tmp_path, content, named):
         read_lines(tmp_path / "text")
 
 
-def test_a_stream_is_decoded_line_by_line():
-    def stream():
-        yield b"one\n"
-        yield b"\xff\n"
-
-    lines = decode_lines("standard input", stream())
-    assert next(lines) == "one"
-    with pytest.raises(InputError, match="standard input, line 2: byte 0xff"):
-        next(lines)
-
-
 @pytest.mark.parametrize(
     ("counts", "message"), [((3, 2), "a has 3 lines and .*b has 2"), ((0, 0), "a and .*b are empty")]
 )
@@ -173,13 +162,6 @@ def test_the_next_process_that_writes_a_file_removes_what_a_killed_one_left(tmp_
         left.write_text("half")
     write_lines(tmp_path / "x", ["whole"])
     assert sorted(tmp_path.iterdir()) == [parts[1], tmp_path / "x"]
-
-
-def test_a_file_that_only_looks_like_an_unfinished_one_is_left_alone(tmp_path):
-    for name in (".x.old.part", ".x.ids.999999.part"):
-        (tmp_path / name).touch()
-    write_lines(tmp_path / "x", ["whole"])
-    assert sorted(path.name for path in tmp_path.iterdir()) == [".x.ids.999999.part", ".x.old.part", "x"]
 
 
 def test_a_folder_that_a_killed_process_left_is_removed_by_the_next_even_by_one_of_the_same_number(tmp_path, parts):

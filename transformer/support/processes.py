@@ -19,7 +19,7 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 # What asks processes to end, often all of a job: Ctrl-C, a closed terminal, a batch system, a limit of CPU time.
 ASK_TO_END = {signal.SIGHUP, signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2, signal.SIGXCPU}
-AHEAD = 8  # how many items for each process are handed out before the result of the first is taken
+AHEAD = 4  # how many items for each process are handed out before the result of the first is taken
 
 
 @contextmanager
