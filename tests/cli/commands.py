@@ -11,10 +11,10 @@ CORPUS["pairs"] = {"train": 200, "dev": 8}
 
 
 def arguments(command, *positional, **options):
-    """A command line. Keywords become options."""
+    """A command line. Keywords become options; those that are True have no value."""
     line = [command]
     for name, value in {**options, "threads": 1}.items():
-        values = value if isinstance(value, list) else [value]
+        values = [] if value is True else value if isinstance(value, list) else [value]
         line += [f"--{name.replace('_', '-')}", *map(str, values)]
     return [*line, "--", *positional] if positional else line
 

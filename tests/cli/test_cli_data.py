@@ -5,12 +5,6 @@ from transformer.support.files import write_lines
 from transformer.support.strict import write_config
 
 
-def test_a_vocabulary_the_text_cannot_fill_is_refused(house, tmp_path, refused):
-    line = arguments("subwords", **house.sides("dev"), output=tmp_path / "m", vocabulary=5000)
-    refused(line, "m: a vocabulary of 5000")
-    assert not list(tmp_path.iterdir())
-
-
 def test_a_corpus_without_its_gold_trees_names_the_missing_option(tmp_path, refused):
     corpus = {"origin": "self-training", "description": "d", "licence": "l"}
     corpus |= {"gold": "wsj", "parser": "parser", "copies": 2, "keep": 1}
@@ -43,9 +37,6 @@ def test_longer_pairs_are_those_with_more_subwords_on_a_side(house, tmp_path, re
     assert main(arguments("longer", **texts, than=9, output=tmp_path / "longer")) == 0
     assert (tmp_path / "longer.source").read_text() == f"{'the ' * 9}\nthe\n"
     assert (tmp_path / "longer.target").read_text() == f"a dog\n{'the ' * 9}\n"
-    for folder in ("/", "", ".."):
-        refused(arguments("longer", **texts, than=9, output=folder), "is a folder; name a path, without .source")
-        refused(arguments("encode", **texts, output=folder), "is a folder; name a path, without .ids.npy")
     assert main(arguments("longer", **texts, than=99, output=tmp_path / "none")) == 0
     assert (tmp_path / "none.source").read_bytes() == (tmp_path / "none.target").read_bytes() == b""
     (tmp_path / "half.target").mkdir()
@@ -59,21 +50,6 @@ def test_a_vocabulary_does_not_depend_on_the_number_of_threads(house, tmp_path):
         line = arguments("subwords", **house.sides("train"), output=output, vocabulary=60, threads=threads)
         assert main(line) == 0
         assert output.read_bytes() == house.subwords.read_bytes()
-
-
-def test_texts_are_checked_against_the_positions_of_their_readers(house, tmp_path, refused):
-    texts = [tmp_path / "dev.source", tmp_path / "test.source"]
-    for text in texts:
-        write_lines(text, ["a cat", "the " * 9])
-    given = {"subwords": house.subwords, "texts": texts}
-    assert main(arguments("check", **given)) == 0
-    assert main(arguments("check", **given, limits="dev=E-learned:10,train=x:1")) == 0
-    for limits, path in (("dev=base:10,test=E-a.b:9", texts[1]), ("dev=E-a.b:9", texts[0])):
-        said = f"{path}, line 2: 10 subwords, but E-a.b has learned 9 positions (max_length); split the line"
-        refused(arguments("check", **given, limits=limits), said)
-    refused(arguments("check", **given, limits="dev=9"), "'dev=9' is not PART=MODEL:SUBWORDS")
-    write_lines(texts[1], ["a cat", " "])
-    refused(arguments("check", **given), f"{texts[1]}, line 2: ' ' has no subword")
 
 
 def test_sentences_that_do_not_fit_into_the_parser_are_left_out_and_counted(house, tmp_path, capsys):

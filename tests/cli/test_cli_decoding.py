@@ -1,24 +1,16 @@
 import json
-import os
 import re
-import signal
-import subprocess
-import sys
 from contextlib import contextmanager
 from dataclasses import asdict
-from itertools import combinations
-from pathlib import Path
 
 import pytest
-from commands import arguments, in_a_process
+from commands import arguments
 
 from transformer.cli.main import main
 from transformer.decoding.beam import Hypothesis
 from transformer.decoding.record import read_record
-from transformer.decoding.translate import LINES
 from transformer.package.config import read_package_config
 from transformer.support.files import read_lines, write_lines
-from transformer.text.subwords import Subwords
 from transformer.trees.penn import read_tree
 from transformer.trees.tree import words
 
@@ -31,37 +23,6 @@ def test_translate_writes_one_line_for_each_line(house, capsysbinary, standard_i
     assert lines[:8] == lines[9:17]
     assert lines[8] == b""
     assert len(lines) == 18
-
-
-def test_impossible_outputs_are_refused_before_anything_is_translated(house, tmp_path, refused, standard_input):
-    line = arguments("translate", package=house.package)
-    standard_input(b"the cat .\n")
-    options = ("--attention", "--log-probabilities", "--record")
-    for one, other in combinations(options, 2):
-        same = [one, str(tmp_path / "x_y"), other, str(tmp_path / "x_y")]
-        refused([*line, *same], f"{one} and {other} are both {tmp_path / 'x_y'}; name two files")
-    for option in options:
-        refused([*line, option, str(tmp_path)], f"{tmp_path}: is a folder; name a file")
-    assert not list(tmp_path.iterdir())
-
-
-def test_too_many_threads_for_pytorch_are_refused(house, refused):
-    for threads in ("1025", "99999"):
-        line = [*arguments("describe", package=house.package), "--threads", threads]
-        refused(line, f"argument --threads: {threads} is too many; give at most 1024")
-    line = arguments("translate", package=house.package, workers=3_000_000_000)
-    refused(line, "argument --workers: 3000000000 is too many")
-
-
-def test_the_given_alpha_is_used_and_recorded(house, tmp_path, refused, standard_input):
-    line = arguments("translate", package=house.package)
-    standard_input(b"the cat .\n")
-    assert main([*line, "--alpha", "0", "--record", str(tmp_path / "record.json")]) == 0
-    assert json.loads((tmp_path / "record.json").read_text())["alpha"] == 0
-    for value in ("-1", "nan", "inf", "x"):
-        refused([*line, "--alpha", value], f"argument --alpha: '{value}' is not a number from 0")
-    for option in (["--alpha", "1"], ["--early-stop"]):
-        refused([*line, "--sample", "3", *option], f"{option[0]} applies to beam search, but --sample draws without a")
 
 
 def test_nbest_numbers_the_lines_and_scores_their_hypotheses_best_first(house, capsysbinary, standard_input):
@@ -92,7 +53,10 @@ def test_log_p_is_written_for_each_line(house, tmp_path, standard_input):
         assert empty == 0 > max(first, last)
 
 
-@pytest.mark.parametrize("options", [{}, {"beam": 3, "batch_tokens": 99, "precision": "bfloat16"}, {"sample": 5}])
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"beam": 3, "batch_tokens": 99, "precision": "bfloat16", "alpha": 0.0, "early_stop": True}, {"sample": 5}],
+)
 def test_a_record_says_how_the_lines_were_translated(house, tmp_path, capsysbinary, standard_input, options):
     standard_input(b"the cat .\n\na dog\n")
     line = arguments("translate", package=house.package, record=tmp_path / "record.json", **options)
@@ -102,16 +66,14 @@ def test_a_record_says_how_the_lines_were_translated(house, tmp_path, capsysbina
     record = asdict(read_record(tmp_path / "record.json", tmp_path / "translations", package))
     beam = 1 if "sample" in options else 2
     made = {"beam": beam, "alpha": 0.6, "extra": 5, "sample": None, "precision": "float32", "batch_tokens": 8192}
+    made |= {"early_stop": False}
     assert {key: record[key] for key in made} == made | options
     assert record["lines"] == 3
 
 
-@pytest.mark.parametrize("early", [True, False])
-def test_an_early_stop_is_recorded(house, tmp_path, standard_input, early):
-    standard_input(b"the cat .\n")
-    line = arguments("translate", package=house.package, record=tmp_path / "r")
-    assert main([*line, *["--early-stop"] * early]) == 0
-    assert json.loads((tmp_path / "r").read_text())["early_stop"] is early
+def test_options_of_a_beam_are_refused_beside_a_seed_of_samples(tmp_path, refused):
+    for option in ({"alpha": 1}, {"early_stop": True}):
+        refused(arguments("translate", package=tmp_path, sample=3, **option), "applies to beam search, but --sample")
 
 
 def test_another_engine_keeps_the_order_of_lines_and_is_recorded(
@@ -168,12 +130,6 @@ def test_unsupported_options_of_another_engine_are_refused_before_anything_is_tr
     assert list(tmp_path.iterdir()) == [tree_parser]
 
 
-def test_a_failed_translation_leaves_no_record(house, tmp_path, standard_input, refused):
-    standard_input(b"a dog\n\xff\n")
-    refused(arguments("translate", package=house.package, record=tmp_path / "r"), "standard input, line 2: byte 0xff")
-    assert not list(tmp_path.iterdir())
-
-
 def test_the_seed_decides_the_samples(house, capsysbinary, standard_input):
     found = []
     for seed, tokens in ((0, 8192), (0, 1), (1, 8192)):
@@ -183,41 +139,12 @@ def test_the_seed_decides_the_samples(house, capsysbinary, standard_input):
     assert found[0] == found[1] != found[2]
 
 
-def test_the_page_of_attention_does_not_change_the_translations(house, tmp_path, capsysbinary, standard_input):
-    outputs = []
-    for options in ({}, {"attention": tmp_path / "page.html"}):
-        standard_input(b"the cat .\n\na dog\n")
-        assert main(arguments("translate", package=house.package, **options)) == 0
-        outputs.append(capsysbinary.readouterr().out)
-    assert outputs[0] == outputs[1]
-    page = (tmp_path / "page.html").read_text()
-    assert page.count('class="sentence"') == 3
-    assert page.endswith("</html>\n")
-
-
-def test_attention_writes_its_layer_and_sentences(house, tmp_path):
-    assert main(arguments("attention", "the cat .", "a dog", package=house.package, output=tmp_path / "a.json")) == 0
-    record = json.loads((tmp_path / "a.json").read_text())
-    assert (record["layer"], record["layers"]) == (1, 1)
-    assert [sentence["words"] for sentence in record["sentences"]] == [
-        ["the", "cat", ".", "<EOS>"],
-        ["a", "dog", "<EOS>"],
-    ]
-
-
-def test_a_layer_that_does_not_exist_is_refused(house, tmp_path, refused):
-    for layer in (0, 2):
-        line = arguments("attention", "the cat", package=house.package, output=tmp_path / "a.json", layer=layer)
-        refused(line, f"layer {layer}")
-    assert not list(tmp_path.iterdir())
-
-
 def shown(page, kind):
     """The JSON of a kind on an attention page."""
     return [json.loads(text) for text in re.findall(rf'<script type="\S+" class="{kind}"[^>]*>(.*)</script>', page)]
 
 
-def test_attention_writes_a_page_of_the_models_own_output_and_json(house, tmp_path, capsys):
+def test_attention_writes_json_and_the_page_that_translate_writes(house, tmp_path, capsys, standard_input):
     outputs = {"html": tmp_path / "page.html", "output": tmp_path / "a.json"}
     assert main(arguments("attention", "the cat .", "a dog", package=house.package, **outputs)) == 0
     assert capsys.readouterr().out == ""
@@ -225,16 +152,17 @@ def test_attention_writes_a_page_of_the_models_own_output_and_json(house, tmp_pa
     [model] = shown(page, "model")
     assert (model["kind"], model["layer"]) == ("encoder", 1)
     assert [each["source"] for each in shown(page, "sentence")] == ["the cat .", "a dog"]
-    assert [each["source"] for each in record["sentences"]] == ["the cat .", "a dog"]
-
-
-def test_the_pages_of_attention_and_translate_hold_the_same(house, tmp_path, standard_input):
-    standard_input(b"the cat .\na dog\n")
-    assert main(arguments("translate", package=house.package, attention=tmp_path / "one.html")) == 0
-    assert main(arguments("attention", "the cat .", "a dog", package=house.package, html=tmp_path / "other.html")) == 0
-    one, other = (shown((tmp_path / name).read_text(), "sentence") for name in ("one.html", "other.html"))
-    assert one == other
-    assert all(each["weights"] for each in one)
+    assert (record["layer"], record["layers"]) == (1, 1)
+    assert [each["words"] for each in record["sentences"]] == [["the", "cat", ".", "<EOS>"], ["a", "dog", "<EOS>"]]
+    printed = []
+    for options in ({}, {"attention": tmp_path / "translate.html"}):
+        standard_input(b"the cat .\na dog\n")
+        assert main(arguments("translate", package=house.package, **options)) == 0
+        printed.append(capsys.readouterr().out)
+    assert printed[0] == printed[1]
+    found = shown((tmp_path / "translate.html").read_text(), "sentence")
+    assert found == shown(page, "sentence")
+    assert all(each["weights"] for each in found)
 
 
 def test_the_decoder_reads_a_target_that_is_given(house, tmp_path):
@@ -311,15 +239,6 @@ def test_parse_prints_the_tree_that_translate_writes(
     ]
 
 
-def test_a_parsers_output_is_decoded_to_text_once(tree_parser, monkeypatch, standard_input):
-    decoded = []
-    decode = Subwords.decode
-    monkeypatch.setattr(Subwords, "decode", lambda self, ids: decoded.extend(map(tuple, ids)) or decode(self, ids))
-    standard_input(b"John runs .\n")
-    assert main(arguments("parse", package=tree_parser)) == 0
-    assert len(decoded) == len(set(decoded)) > 0
-
-
 def test_only_a_parser_parses_and_a_failure_leaves_no_drawing(house, tree_parser, tmp_path, refused, standard_input):
     svg = tmp_path / "trees.svg"
     refused(
@@ -357,83 +276,3 @@ def test_a_beam_that_does_not_fit_into_memory_is_refused(house, standard_input, 
             arguments("translate", package=house.package, beam=beam),
             f"reduce --batch-tokens (now 8192) or the beam (now {beam})",
         )
-
-
-def test_a_closed_pipe_ends_translation_quietly(house, tmp_path):
-    with in_a_process(
-        arguments("translate", package=house.package, beam=1, attention=tmp_path / "page.html"),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    ) as process:
-        process.stdout.close()
-        process.stdin.write("the cat .\n" * 3)
-        process.stdin.close()
-        errors = process.stderr.read()
-    assert process.returncode == 1
-    assert errors == ""
-    assert not list(tmp_path.iterdir())
-
-
-def test_an_interrupt_ends_translation_with_one_line_after_the_finished_lines(house, tmp_path):
-    with in_a_process(
-        [*arguments("translate", package=house.package, beam=1, attention=tmp_path / "page.html"), "--nbest"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    ) as process:
-        process.stdin.write("the cat .\n" + "\n" * (LINES - 1) + "a dog\n")
-        process.stdin.flush()
-        finished = [process.stdout.readline() for _ in range(LINES)]
-        process.send_signal(signal.SIGINT)
-        rest, errors = process.communicate(timeout=30)
-    assert process.returncode == 128 + signal.SIGINT
-    assert [line.split(" ||| ")[0] for line in finished] == [str(number) for number in range(1, LINES + 1)]
-    assert (rest, errors) == ("", "interrupted\n")
-    assert not list(tmp_path.iterdir())
-
-
-def test_lines_that_a_person_types_are_translated_one_by_one(house):
-    keyboard, terminal = os.openpty()
-    with in_a_process(
-        arguments("translate", package=house.package, beam=1),
-        stdin=terminal,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    ) as process:
-        for line in (b"the cat .\n", b"a dog\n"):
-            os.write(keyboard, line)
-            assert process.stdout.readline().endswith("\n")
-        os.write(keyboard, b"\x04")  # Ctrl-D
-        rest, errors = process.communicate(timeout=30)
-    os.close(keyboard)
-    os.close(terminal)
-    assert (process.returncode, rest, errors) == (0, "", "Type a sentence and press Enter. Ctrl-D ends.\n")
-
-
-def test_a_full_disk_ends_translation_with_an_error(house, tmp_path):
-    with (
-        Path("/dev/full").open("w") as full,
-        in_a_process(
-            arguments("translate", package=house.package, beam=1, record=tmp_path / "record.json"),
-            stdin=subprocess.PIPE,
-            stdout=full,
-            stderr=subprocess.PIPE,
-        ) as process,
-    ):
-        _, errors = process.communicate("the cat .\n")
-    assert process.returncode == 1
-    assert "error: standard output: cannot be written (No space left on device); free space" in errors
-    assert "Traceback" not in errors
-    assert not list(tmp_path.iterdir())
-
-
-def test_closed_standard_output_is_told(house, standard_input, refused, monkeypatch):
-    standard_input(b"the cat .\n")
-    monkeypatch.setattr(sys, "stdout", None)
-    refused(arguments("translate", package=house.package), "standard output is closed; open it")
-
-
-def test_closed_standard_input_is_told(house, refused, monkeypatch):
-    monkeypatch.setattr(sys, "stdin", None)
-    refused(arguments("translate", package=house.package), "standard input is closed; give the lines with < FILE")

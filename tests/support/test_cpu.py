@@ -8,12 +8,6 @@ def test_instructions_for_bfloat16_are_those_that_pytorch_finds():
     assert cpu.multiplies_bfloat16() == able
 
 
-def test_a_system_that_describes_no_cpu_has_one_with_a_name_and_without_bfloat16(monkeypatch):
-    monkeypatch.setattr(cpu, "_described", dict)
-    assert cpu.cpu_name()
-    assert not cpu.multiplies_bfloat16.__wrapped__()
-
-
 def test_the_speed_of_a_core_is_that_of_the_fastest_of_five_products_by_all(monkeypatch):
     readings = iter([0.0, 5.0, 9.0, 11.0, 14.0, 18.0])
     monkeypatch.setattr(cpu, "cores", lambda: 4)

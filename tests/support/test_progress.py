@@ -21,9 +21,3 @@ def test_work_that_was_done_earlier_is_counted_but_does_not_raise_the_speed(caps
     monkeypatch.setattr("transformer.support.progress.time.monotonic", iter([0.0, 10.0]).__next__)
     Progress("ende base", 200, "step", done=100).update(20)
     assert lines(capsys) == ["ende base: 120 steps, 2/s, 60 % of 200, 40 s left"]
-
-
-def test_work_of_unknown_length_is_counted(capsys):
-    progress = Progress("translate", None, "line", seconds=0)
-    progress.update(5)
-    assert lines(capsys)[0].startswith("translate: 5 lines, ")

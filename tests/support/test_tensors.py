@@ -79,7 +79,7 @@ def test_a_file_with_other_metadata_is_refused(tmp_path, texts):
             read(path)
 
 
-@pytest.mark.parametrize("kind", [torch.bfloat16, torch.float8_e4m3fn, torch.complex64])
+@pytest.mark.parametrize("kind", [torch.bfloat16, torch.complex64])
 def test_a_file_of_another_program_is_refused_whatever_its_numbers_are(tmp_path, kind):
     safetensors.torch.save_file({"a": torch.zeros(3, dtype=kind)}, tmp_path / "other.safetensors")
     with pytest.raises(DamagedFileError, match=r"other\.safetensors: damaged"):
@@ -89,14 +89,6 @@ def test_a_file_of_another_program_is_refused_whatever_its_numbers_are(tmp_path,
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(InputError, match=r"step-9\.safetensors: no such file"):
         read_tensors(tmp_path / "step-9.safetensors")
-
-
-def test_a_full_disk_leaves_the_old_file_and_nothing_else(path, full_after):
-    before = path.read_bytes()
-    with full_after(10_000), pytest.raises(InputError, match=r"step-1\.safetensors: cannot be written"):
-        write_tensors(path, {"large": torch.zeros(10_000)}, {})
-    assert path.read_bytes() == before
-    assert list(path.parent.iterdir()) == [path]
 
 
 def test_the_same_tensors_make_the_same_file(path):

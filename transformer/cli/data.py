@@ -3,17 +3,13 @@
 import argparse
 import contextlib
 import os
-import re
-from typing import TYPE_CHECKING, get_args
+from typing import get_args
 
 from transformer.cli.command import command, count, option, path, positive, writes
 from transformer.model.ids import LONGEST
 from transformer.package.defaults import TaskKind
 from transformer.support.files import InputError, atomic, write_lines
 from transformer.support.strict import load, read_config
-
-if TYPE_CHECKING:
-    from transformer.text.lines import Limit
 
 CORPUS_FILES = [
     "/corpus.json",
@@ -30,18 +26,6 @@ MIRROR = path(
     required=False,
     default=os.environ.get("TRANSFORMER_MIRROR") or None,
 )
-
-
-def limits(text: str) -> dict[str, "Limit"]:
-    """The limit of each part, from PART=MODEL:SUBWORDS,... Raises ArgumentTypeError."""
-    from transformer.text.lines import of_positions
-
-    found = {}
-    for each in filter(None, text.split(",")):
-        if not (match := re.fullmatch("(.+)=(.+):([1-9][0-9]{0,8})", each)):
-            raise argparse.ArgumentTypeError(f"{each!r} is not PART=MODEL:SUBWORDS, such as dev=E-learned:256")
-        found[match[1]] = of_positions(match[2], int(match[3]))
-    return found
 
 
 @command(
@@ -166,27 +150,6 @@ def longer(arguments: argparse.Namespace) -> None:
         for pair in longer_of(arguments.source, arguments.target, arguments.subwords, arguments.than):
             for stream, line in zip(streams, pair, strict=True):
                 stream.write(f"{line}\n".encode())
-
-
-@command(
-    path("subwords", "the vocabulary"),
-    path("texts", "texts that will be decoded or scored", nargs="+"),
-    option(
-        "--limits",
-        type=limits,
-        default={},
-        metavar="PART=MODEL:SUBWORDS,...",
-        help="for the texts PART.*: which of the models that read them has the fewest positions, and how many",
-    ),
-)
-def check(arguments: argparse.Namespace) -> None:
-    """Check that models can decode or score each line of some texts."""
-    from transformer.text.lines import WITHOUT, check_file
-    from transformer.text.subwords import Subwords
-
-    subwords = Subwords(arguments.subwords)
-    for text in arguments.texts:
-        check_file(text, subwords, arguments.limits.get(text.stem, WITHOUT))
 
 
 @command(

@@ -55,8 +55,6 @@ def _translations(
     from transformer.support.device import keep_freed_memory, within_memory
     from transformer.support.progress import Progress
 
-    if sys.stdin is None:
-        raise InputError("standard input is closed; give the lines with < FILE")
     if is_open_as(0, Path("/dev/stdout")):  # it would read what it writes, without end
         raise InputError("standard input and standard output are one file; name another file after >")
     lines = text_lines("standard input", sys.stdin.buffer)
@@ -142,7 +140,6 @@ def _output(file: Path | None) -> contextlib.AbstractContextManager[BinaryIO | N
         "sets the length limit of all its lines",
     ),
     torch=True,
-    prints=True,
 )
 def translate(arguments: argparse.Namespace) -> None:
     """Translate standard input to standard output, one sentence per line."""
@@ -217,7 +214,6 @@ def translate(arguments: argparse.Namespace) -> None:
     writes("svg", "also draw the trees, into this file", required=False),
     batch_tokens(None),
     torch=True,
-    prints=True,
 )
 def parse(arguments: argparse.Namespace) -> None:
     """Parse standard input, one sentence per line, to bracketed trees. Blanks separate words as in: I do n't ."""

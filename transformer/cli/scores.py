@@ -148,6 +148,7 @@ def _translated(
         "--by-length",
         type=positive,
         nargs="+",
+        action="extend",
         metavar="SUBWORDS",
         help="print a csv with a row for each of these maximum lengths that has pairs, and one for longer pairs",
     ),
@@ -160,7 +161,6 @@ def _translated(
     ),
     batch_tokens(4096),
     torch=True,
-    prints=True,
 )
 def perplexity(arguments: argparse.Namespace) -> None:
     """Print the perplexity per subword of a parallel text."""
@@ -199,7 +199,7 @@ def complexity(arguments: argparse.Namespace) -> None:
         stream.write(as_json(complexity_of(sizes)))
 
 
-@command(packaged(), torch=True, prints=True)
+@command(packaged(), torch=True)
 def describe(arguments: argparse.Namespace) -> None:
     """Print a description of a package: its model, corpus, training and decoding."""
     import torch

@@ -2,13 +2,17 @@
 
 import argparse
 import os
+import re
 import sys
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
 from transformer.cli.command import PACKAGE_FILES, alpha, command, count, option, packaged, path, positive, writes
 from transformer.package.defaults import ALPHA, BEAM, EXTRA, TaskKind
 from transformer.support.files import InputError, as_json, atomic
 from transformer.support.strict import load, read_config
+
+if TYPE_CHECKING:
+    from transformer.text.lines import Limit
 
 TOKENS = [f"/{part}.{kind}.npy" for part in ("train", "dev") for kind in ("ids", "offsets")]
 MICRO_BATCHES = option(
@@ -20,11 +24,38 @@ MICRO_BATCHES = option(
 )
 
 
+def limits(text: str) -> dict[str, "Limit"]:
+    """The limit of each part, from PART=MODEL:SUBWORDS,... Raises ArgumentTypeError."""
+    from transformer.text.lines import of_positions
+
+    found = {}
+    for each in filter(None, text.split(",")):
+        if not (match := re.fullmatch("(.+)=(.+):([1-9][0-9]{0,8})", each)):
+            raise argparse.ArgumentTypeError(f"{each!r} is not PART=MODEL:SUBWORDS, such as dev=E-learned:256")
+        found[match[1]] = of_positions(match[2], int(match[3]))
+    return found
+
+
 @command(
     path("config", "the run's config"),
     path("subwords", "the vocabulary"),
     path("tokens", "folder of encoded parts", files=TOKENS),
     writes("output-dir", "the run's folder", files=("/history.csv", "/training.json")),
+    path(
+        "texts",
+        "texts that will be decoded or scored: check each line first",
+        False,
+        nargs="*",
+        action="extend",
+        default=[],
+    ),
+    option(
+        "--limits",
+        type=limits,
+        default={},
+        metavar="PART=MODEL:SUBWORDS,...",
+        help="for the texts PART.*: which of the models that read them has the fewest positions, and how many",
+    ),
     path(
         "tensorboard",
         "folder for TensorBoard's files (default: $TRANSFORMER_TENSORBOARD)",
@@ -43,6 +74,7 @@ MICRO_BATCHES = option(
 def train(arguments: argparse.Namespace) -> None:
     """Train a run, or resume it. torchrun can start several processes of this command."""
     from transformer.support.device import choose_device, keep_freed_memory, out_of_memory
+    from transformer.text.lines import WITHOUT, check_file
     from transformer.text.subwords import Subwords
     from transformer.text.tokens import read_pairs
     from transformer.training.config import RunConfig, endless
@@ -53,9 +85,11 @@ def train(arguments: argparse.Namespace) -> None:
     keep_freed_memory()
     with process_group() as world:
         config = read_config(RunConfig, arguments.config)
-        for text in endless(config.training.warmup, config.training.steps) if world.first else []:
-            print(f"warning: {arguments.config}: {text}", file=sys.stderr)
+        for warning in endless(config.training.warmup, config.training.steps) if world.first else []:
+            print(f"warning: {arguments.config}: {warning}", file=sys.stderr)
         subwords = Subwords(arguments.subwords)
+        for text in arguments.texts:
+            check_file(text, subwords, arguments.limits.get(text.stem, WITHOUT))
         vocabulary = len(subwords)
         train, dev = (read_pairs(arguments.tokens / part, vocabulary, subwords.sha256) for part in ("train", "dev"))
         sharing = arguments.trainings_per_gpu if world.size == 1 else 1
@@ -77,7 +111,7 @@ def train(arguments: argparse.Namespace) -> None:
 
 
 @command(
-    path("config", "the configs of the runs", nargs="+"),
+    path("config", "the configs of the runs", nargs="+", action="extend"),
     path("subwords", "the vocabulary"),
     path("tokens", "folder of the encoded part train", files=TOKENS[:2]),
     writes("output", "JSON file with the seconds of a step of each run in each round"),
@@ -106,7 +140,7 @@ def step_time(arguments: argparse.Namespace) -> None:
     path("training", "training.json"),
     path("history", "history.csv"),
     writes("output-dir", "folder for the package", files=PACKAGE_FILES),
-    path("checkpoints", "checkpoints to average", nargs="+"),
+    path("checkpoints", "checkpoints to average", nargs="+", action="extend"),
     option("--kind", choices=get_args(TaskKind), default="translation", help="kind of the task (default: %(default)s)"),
     option("--beam", type=positive, default=BEAM, help="beam size (default: %(default)s)"),
     option("--alpha", type=alpha, default=ALPHA, help="length penalty (default: %(default)s)"),
@@ -130,7 +164,7 @@ def package(arguments: argparse.Namespace) -> None:
 
 @command(
     packaged(),
-    path("scores", "outputs of `score`", required=False, nargs="*", default=[]),
+    path("scores", "outputs of `score`", required=False, nargs="*", action="extend", default=[]),
 )
 def readme(arguments: argparse.Namespace) -> None:
     """Write a package's README.md again, with scores."""

@@ -101,7 +101,8 @@ def decoding(package: Package, folder: Path, search: Search, precision: str, wor
         model = in_precision(package.model, precision)
         yield lambda batches: (search(model, batch) for batch in batches)
         return
-    with shared(workers, "--workers", _decoder, folder, search, precision, torch.get_num_threads()) as decode:
+    given = (folder, search, precision, torch.get_num_threads())
+    with shared(workers, f"--workers {workers}", "use fewer", _decoder, *given) as decode:
         yield decode
 
 

@@ -111,7 +111,7 @@ def step_times(configs: Sequence[RunConfig], setup: Setup) -> dict[str, Any]:
     """
     with ExitStack() as stack:
         warming = stack.enter_context(ThreadPoolExecutor(len(configs)))  # its threads end when the processes have ended
-        turns = [stack.enter_context(shared(1, "--config", Turns, config, setup)) for config in configs]
+        turns = [stack.enter_context(shared(1, "--config", "free memory", Turns, config, setup)) for config in configs]
 
         def take(which: int, count: int = 1) -> tuple[float, Step]:
             [answer] = turns[which]([count])

@@ -5,19 +5,19 @@ import errno
 import fcntl
 import glob
 import hashlib
-import io
 import json
 import os
 import shutil
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
 from transformer.support.encodings import conversion, lone_returns, unmarked
-from transformer.support.limits import explained, remedy
+
+FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}  # the errors of writing to a full disk
 
 
 class InputError(Exception):
@@ -27,6 +27,11 @@ class InputError(Exception):
 def one_line(error: BaseException) -> str:
     """The type and the first line of an exception."""
     return f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
+
+
+def told(error: BaseException) -> str:
+    """What an error says, without its number, and first the file that it is about."""
+    return f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.filename else str(error)
 
 
 def check_mirror(mirror: Path | None) -> None:
@@ -59,22 +64,19 @@ def atomic(path: Path) -> Iterator[BinaryIO]:
     pipe, when the disk is full, and when the folder cannot be written to. Other errors of the enclosed code stay.
     """
     path = Path(path)
-    if path.is_dir():
-        raise InputError(f"{path}: is a folder; name a file")
     if path.exists() and not path.is_file():
-        raise InputError(f"{path}: is a device or a pipe; name a file")
+        raise InputError(f"{path}: is a {'folder' if path.is_dir() else 'device or a pipe'}; name a file")
     file = Path(os.path.realpath(path))
     temporary = file.with_name(f".{file.name}.{os.getpid()}.part")
     try:
         with _writing(path):
             file.parent.mkdir(parents=True, exist_ok=True)
             _remove_leftovers(file)
-            raw = _Output(temporary, path)
-        with io.BufferedWriter(raw) as stream:
+            stream = temporary.open("wb")
+        with _writing(path, FULL), stream:
             yield stream
             stream.flush()
-            with _writing(path):
-                os.fsync(stream.fileno())
+            os.fsync(stream.fileno())
         with _writing(path):
             temporary.replace(file)
     finally:
@@ -82,28 +84,17 @@ def atomic(path: Path) -> Iterator[BinaryIO]:
             temporary.unlink()
 
 
-class _Output(io.FileIO):
-    """A new file. Errors of writing to it become InputErrors about `path`."""
-
-    def __init__(self, file: Path, path: Path):
-        super().__init__(file, "w")
-        self.path = path
-
-    def write(self, content: Any) -> int:
-        with _writing(self.path):
-            return super().write(content)
-
-
 @contextmanager
-def _writing(path: Path) -> Iterator[None]:
-    """Turn errors into InputErrors about `path`."""
+def _writing(path: Path, numbers: Container[int | None] | None = None) -> Iterator[None]:
+    """Turn errors with these numbers (default: all) into InputErrors about `path`."""
     try:
         yield
     except OSError as error:
-        why = (
-            f": {limit}" if (limit := explained(error)) else f" ({error.strerror}); free space or choose another folder"
-        )
-        raise InputError(f"{path}: cannot be written{why}") from error
+        if numbers is not None and error.errno not in numbers:
+            raise
+        raise InputError(
+            f"{path}: cannot be written ({error.strerror}); free space or choose another folder"
+        ) from error
 
 
 def _remove_leftovers(path: Path) -> None:
@@ -168,28 +159,17 @@ def write_json(path: Path, value: Any) -> None:
         stream.write(as_json(value))
 
 
-def check_output() -> None:
-    """Raises InputError when standard output is closed."""
-    if sys.stdout is None:
-        raise InputError("standard output is closed; open it, or redirect it with > FILE")
-
-
 def write_output(text: str) -> bytes:
     """Write to standard output, at once. Returns the bytes.
 
-    Raises InputError when standard output is closed or full, and BrokenPipeError when its reader has ended.
+    Raises InputError when the disk behind it is full, and BrokenPipeError when its reader has ended.
     """
-    check_output()
     content = text.encode()
     left = memoryview(content)
-    try:
+    with _writing(Path("standard output"), FULL):
         while left:  # with PYTHONUNBUFFERED, a write may be partial
             left = left[sys.stdout.buffer.write(left) :]
         sys.stdout.buffer.flush()
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        raise InputError(f"standard output: cannot be written ({error.strerror}); free space") from error
     return content
 
 
@@ -200,8 +180,7 @@ def opened(path: Path) -> Iterator[BinaryIO]:
         with Path(path).open("rb") as stream:
             yield stream
     except OSError as error:
-        cure = remedy(error)
-        raise InputError(f"{path}: cannot be read ({error.strerror})" + (f"; {cure}" if cure else "")) from error
+        raise InputError(f"{path}: cannot be read ({error.strerror}); correct the path or its permissions") from error
 
 
 def read_bytes(path: Path) -> bytes:
@@ -266,12 +245,8 @@ def text_lines(name: str, stream: Iterable[bytes]) -> Iterator[str]:
 
 
 def read_lines(path: Path) -> list[str]:
-    """All lines of a UTF-8 file. Raises the InputErrors of `read_bytes` and `decode_lines`."""
-    content = read_bytes(path)
-    lines = content.split(b"\n")
-    if lines[-1] == b"":
-        lines.pop()
-    return list(decode_lines(str(path), lines))
+    """All lines of a UTF-8 file. Raises the InputErrors of `stream_lines`."""
+    return list(stream_lines(path))
 
 
 def stream_lines(path: Path) -> Iterator[str]:
@@ -284,12 +259,8 @@ def count_parallel(source: Path, target: Path) -> int:
     """How many lines each of two parallel files has. Raises InputError if they differ or are 0, and like `opened`."""
     counts = []
     for path in (source, target):
-        last, lines = b"\n", 0
         with opened(path) as stream:
-            while block := stream.read(1 << 20):
-                lines += block.count(b"\n")
-                last = block[-1:]
-        counts.append(lines + (last != b"\n"))
+            counts.append(sum(1 for _ in stream))
     return _same_count(source, target, *counts)
 
 

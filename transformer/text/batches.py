@@ -265,10 +265,11 @@ class Batches:
         """The steps after position (epoch, index), without end: the position after each, and its micro-batches.
 
         A micro-batch has at least one pair. There are no micro-batches if the share of a step is empty. With `apart`,
-        another process packs the steps ahead, until this iterator is closed; it raises the InputErrors of `prefetch`.
+        another process packs the steps ahead, until this iterator is closed; it raises the InputError of `prefetch`.
         """
         steps = self.order.after(epoch, index)
-        with prefetch("packing batches", self.order.after, epoch, index) if apart else nullcontext(steps) as packed:
+        died = ("packing batches", "free memory, and start the command again to resume")
+        with prefetch(*died, self.order.after, epoch, index) if apart else nullcontext(steps) as packed:
             for after, number, step in packed:
                 rows = np.arange(step.shape.rows)[self.share]
                 micro = [step.batch(self.pairs, part) for part in self._micro(rows, step.shape)]

@@ -175,10 +175,10 @@ def encode_pairs(
     pairs = count_parallel(source, target)
     lines = (map(as_read, stream_lines(source)), stream_lines(target))
     parts = ([list(islice(side, PAIRS_AT_ONCE)) for side in lines] for _ in range(0, pairs, PAIRS_AT_ONCE))
-    if processes == 1:
+    if processes == 1 or pairs <= PAIRS_AT_ONCE:
         yield from map(_encoder(path), parts)
         return
-    with shared(processes, "--threads", _encoder, path) as encoded:
+    with shared(processes, f"--threads {processes}", "use fewer", _encoder, path) as encoded:
         yield from encoded(parts)
 
 

@@ -8,8 +8,7 @@ from transformer.support.files import write_output
 
 
 @command(
-    path("configfile", "files that override those of config/", required=False, nargs="*", default=[]),
-    prints=True,
+    path("configfile", "files that override those of config/", required=False, nargs="*", action="extend", default=[]),
 )
 def plan(arguments: argparse.Namespace) -> None:
     """Print what an experiment will cost in time, memory and disk, without running any of it."""

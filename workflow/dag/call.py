@@ -14,8 +14,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from transformer.support.files import InputError
-from transformer.support.limits import told
+from transformer.support.files import InputError, told
 from transformer.support.strict import read_keys
 from workflow.cli import brief
 from workflow.dag import environment

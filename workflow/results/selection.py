@@ -51,7 +51,7 @@ class Selection(Plans):
         return shown | {(self.experiment.drawn[0], model, "dev") for model in self.runs.tried}
 
     def limits(self, wildcards: Wildcards) -> str:
-        """For each part of a task, the model with the fewest positions that decodes or scores it, as `check` reads it.
+        """For each part of a task, the model with the fewest positions that decodes or scores it, as `train` reads it.
 
         Models without a limit are left out. They can all read LONGEST subwords.
         """

@@ -15,8 +15,7 @@ from workflow.dag import environment
 if fault := environment.fault_of(Path(CLONE)):
     sys.exit(f"error: {fault}")
 
-from transformer.support.files import InputError
-from transformer.support.limits import told
+from transformer.support.files import InputError, told
 from transformer.support.strict import plain
 from workflow.dag.checks import (
     check_packages,

@@ -23,7 +23,7 @@ rule configure_run:
 # An interrupted run resumes from {RUN}/state. Snakemake keeps this folder because it does not know it. The numbers of
 # GPUs, of nodes, of subwords in a forward pass (0: the device's default), and of trainings that share a GPU are
 # resources instead of params, so changing them retrains nothing. So are the `limits`: the longest lines that models of
-# the task can decode. `check` compares the texts with them, so a line that a model could not decode later is refused
+# the task can decode. `train` compares the texts with them, so a line that a model could not decode later is refused
 # before any training. A rule of its own could not check this: if its job failed, Snakemake would remove its output, and
 # train again because this `ancient` input is missing; if its output had to be made again, a dry run would not show what
 # depends on it.
@@ -62,12 +62,10 @@ rule train:
         tokens=subpath(input.ids, parent=True),
         folder=subpath(output.record, parent=True),
     shell:
-        "python -m transformer check --subwords {input.subwords:q} --texts {input.texts:q} --limits={resources.limits:q}"
-        " 2> {log:q};"
-        ' exec bash "$LAUNCH" {log:q} {resources.gpu} {resources.nodes}'
+        'exec bash "$LAUNCH" {log:q} {resources.gpu} {resources.nodes}'
         " train --config {input.config:q} --subwords {input.subwords:q} --tokens {params.tokens:q}"
         " --output-dir {params.folder:q} --threads {threads} --micro-batch-tokens {resources.micro_batch_tokens}"
-        " --trainings-per-gpu {resources.trainings_per_gpu}"
+        " --trainings-per-gpu {resources.trainings_per_gpu} --texts {input.texts:q} --limits={resources.limits:q}"
 
 
 rule average_checkpoints:
