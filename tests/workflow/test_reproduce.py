@@ -2,7 +2,6 @@
 
 import hashlib
 import http.server
-import os
 import re
 import shlex
 import shutil
@@ -154,10 +153,9 @@ def test_captions_are_used_if_apt_get_does_not_end(machine, monkeypatch, capsys)
     machine.install("apt-get", f"exec {shutil.which('sleep')} 60")
     machine.add_captions(machine.mirror)
     monkeypatch.setenv("PATH", str(machine.bin))
-    monkeypatch.setenv("TRANSFORMER_MIRROR", str(machine.mirror))
     monkeypatch.setattr(reproduce, "APT_SECONDS", 0.5)
     monkeypatch.chdir(machine.clone)
-    assert reproduce.Texts().choose() == "quick-captions"
+    assert reproduce.choose(Path("results"), machine.mirror) == "quick-captions"
     assert "(the help pages of LibreOffice: apt-get update did not end within 0.5 seconds)" in capsys.readouterr().err
 
 
@@ -230,46 +228,19 @@ def test_a_second_make_reproduce_in_the_same_folder_is_refused(debian):
 def test_only_the_lock_of_an_earlier_call_that_was_killed_is_removed(debian):
     debian.record("snakemake", 'case "$*" in *unlock*) ;; *) kill -9 $PPID ;; esac')
     assert debian.make()[1] == RUN[:3]
-    unlocked = [RUN[0], "snakemake --unlock --quiet all", *RUN[1:]]
+    unlocked = [RUN[0], "snakemake --cores all --unlock --quiet all", *RUN[1:]]
     assert debian.make()[1][3:] == unlocked[:4]
     debian.record("snakemake")
     assert debian.make()[1][7:] == unlocked
     assert debian.make()[1][13:] == RUN
 
 
-def test_no_lock_is_removed_while_a_snakemake_runs(debian):
-    mark = debian.clone / "results/.reproduce"
-    mark.parent.mkdir()
-    mark.touch()
-    debian.record("pgrep", "echo 12; echo 34")
-    said, calls = debian.make()
-    assert "a Snakemake is running (process 12, 34)" in said
-    assert calls == [RUN[0], f"pgrep -u {os.getuid()} -f (^|/)snakemake( |$)| -m snakemake( |$)"]
-    assert mark.exists()
-    debian.install("pgrep", "exit 1")
-    assert debian.make()[1][2:] == [RUN[0], "snakemake --unlock --quiet all", *RUN[1:]]
-
-
-def test_a_clone_that_may_not_be_written_to_is_named(debian, monkeypatch):
-    monkeypatch.chdir(debian.clone)
-    monkeypatch.setattr(Path, "open", refuse)
-    with pytest.raises(SystemExit, match=r"^error: Makefile: you may not write to it; work in a clone of your own$"):
-        reproduce.main("report")
-
-
-def refuse(path, *_):
-    raise PermissionError(13, "Permission denied", str(path))
-
-
-def test_make_reproduce_ends_with_the_status_of_the_command_that_fails(debian):
-    debian.record("snakemake", "exit 7")
-    assert debian.make()[1] == RUN[:3]
-    assert debian.status == 7
-
-
-def test_a_report_that_fails_does_not_hide_the_results(debian):
-    debian.record("snakemake", 'case "$*" in *report*) exit 7 ;; esac')
-    assert debian.make()[1] == RUN
+@pytest.mark.parametrize(
+    ("program", "when", "calls"), [("make", "*", 1), ("snakemake", "*", 3), ("snakemake", "*report*", 5)]
+)
+def test_make_reproduce_ends_with_the_status_of_the_command_that_fails(debian, program, when, calls):
+    debian.record(program, f'case "$*" in {when}) exit 7 ;; esac')
+    assert debian.make()[1] == RUN[:calls]
     assert debian.status == 7
 
 
@@ -286,10 +257,3 @@ def test_the_python_of_venv_runs_although_another_comes_first_on_path(debian):
     shutil.move(debian.bin / "python", debian.clone / ".venv/bin/python")
     debian.install("python", "exit 1")
     assert debian.make()[1] == RUN
-
-
-def test_make_reproduce_ends_if_the_installation_fails(debian):
-    debian.install("make", "echo no torch >&2; exit 2")
-    said, calls = debian.make()
-    assert said.splitlines()[1:] == ["no torch"]
-    assert calls == []

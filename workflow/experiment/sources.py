@@ -19,18 +19,6 @@ AFTER = {
     "models/marks.yaml": "config/multi30k-tiny.yaml",
 }
 BEFORE = {"config/own-text.yaml": "mine.yaml"}
-# The experiments whose files in config/ come with the project. Another file there is the user's.
-SHIPPED = (
-    "help-pages",
-    "multi30k",
-    "multi30k-tiny",
-    "paper",
-    "quick-captions",
-    "replication",
-    "small",
-    "wider",
-    "wsj-cpu",
-)
 RELEASED = OWN_FILES[0].parents[1] / "docs"  # the released results: a folder for each experiment
 
 
