@@ -40,8 +40,9 @@ def record(diff):
         wildcards = SimpleNamespace(task=task)
         write_config(results / f"corpora/{task}/config.yaml", diff.inputs.task_corpus(wildcards))
         write_config(results / f"subwords/{task}.yaml", diff.inputs.vocabulary_config(wildcards))
-    for task, model, seed in diff._runs():
-        run, folder = diff.experiment.run(task, model, seed), results / f"runs/{task}/{model}/{seed}"
+    rows = [(task, model) for task, models in diff.runs.trained.items() for model in models]
+    for task, model in [*rows, *((diff.experiment.drawn[0], row) for row in diff.runs.tried)]:
+        run, folder = diff.experiment.run(task, model, 1), results / f"runs/{task}/{model}/1"
         write_config(folder / "config.yaml", run)
         (folder / "training.json").write_text(json.dumps({"config_sha256": run.sha256()}))
         package = folder / f"average-{run.training.average}/package/config.json"
@@ -49,11 +50,12 @@ def record(diff):
         package.write_text(json.dumps({"decoding": plain(diff.experiment.tasks[task].decoding)}))
 
 
-def lost(diff, **how):
+def lost(diff, *asked, **how):
     """The runs that would be lost, each with the keys that differ. Empty if nothing is refused."""
-    for run in diff._runs():
+    wanted = [(task, model, 1) for task, models in diff.runs.trained.items() for model in models]
+    for each in asked or [*wanted, *((diff.experiment.drawn[0], row, 1) for row in diff.runs.tried)]:
         try:
-            if told := diff.told(*run, **{"allowed": False, "dry": False} | how):
+            if told := diff.told(each, **{"allowed": False, "dry": False} | how):
                 return told
         except InputError as error:
             lines = [line.strip().split(": ", 1) for line in str(error).splitlines()[1:-1]]
@@ -84,7 +86,7 @@ def lost(diff, **how):
 def test_finished_runs_that_a_config_would_replace_are_named_with_the_keys_that_differ(diff, overlay, runs, key):
     record(diff())
     found = lost(diff(**overlay))
-    assert list(found) == runs
+    assert sorted(found) == sorted(runs)
     assert all(key in keys for keys in found.values())
 
 
@@ -129,17 +131,27 @@ def test_runs_without_whole_records_are_lost_only_if_another_record_does_not_say
 def test_unfinished_runs_are_told_and_not_refused(diff):
     record(first := diff())
     shutil.rmtree(first.results / "runs/ende/A-h1")
-    for task, model, seed in first._runs():
-        (first.results / f"runs/{task}/{model}/{seed}/training.json").unlink(missing_ok=True)
+    for path in first.results.glob("runs/*/*/*/training.json"):
+        path.unlink()
     (first.results / "runs/ende/base/1/state").mkdir()
     assert "\n  ende base 1 (unfinished): config (training.steps)\n" in lost(diff(**CHANGED))
+
+
+def test_a_text_or_a_vocabulary_is_not_replaced_under_runs_even_if_the_config_leaves_them_out(diff):
+    record(diff())
+    changed = diff(
+        tasks={"ende": {"corpus": "multi30k", "vocabulary": 500, "models": ["big"]}}, models={"C-N2": {"N": 1}}
+    )
+    assert sorted(lost(changed, "text of ende")) == sorted(lost(changed, "vocabulary of ende")) == sorted(ENDE)
+    assert not [keys for keys in changed.lost.values() if "config" in str(keys)]
+    assert lost(changed, "text of enfr", "vocabulary of enfr", "text of wsj") == {}
 
 
 def test_an_allowed_or_dry_run_tells_the_same_once(diff):
     record(diff())
     for how in ({"allowed": True}, {"dry": True}):
         changed = diff(**CHANGED)
-        assert "\n  ende base 1, ende A-h1 1, ende C-N2 1, enfr base 1: config (training.steps)" in lost(changed, **how)
+        assert "\n  ende A-h1 1, ende C-N2 1, ende base 1, enfr base 1: config (training.steps)" in lost(changed, **how)
         assert lost(changed, **how) == {}
 
 

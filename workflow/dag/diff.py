@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,9 +11,13 @@ from transformer.corpora.self_training import SelfTraining
 from transformer.support.files import InputError
 from transformer.support.strict import plain, read_keys
 from workflow.dag.inputs import Inputs
+from workflow.experiment.downloads import tasks_read
 
 RECORD = "training.json"  # of a finished run
 SHOWN = 4  # keys of a record
+
+
+Run = tuple[str, str, int]  # task, model and seed
 
 
 class Diff:
@@ -22,51 +26,66 @@ class Diff:
     def __init__(self, inputs: Inputs):
         self.inputs, self.experiment, self.runs = inputs, inputs.experiment, inputs.runs
         self.results, self.said = Path(inputs.paths.results), False
-        self.of_text, self.of_vocabulary, self.of_run = cache(self._text), cache(self._vocabulary), cache(self._run)
+        self.of_text, self.of_vocabulary = cache(self._text), cache(self._vocabulary)
 
-    def told(self, task: str, model: str, seed: int, *, allowed: bool, dry: bool) -> str:
-        """The runs that would be lost, with the keys that differ, once this run is among those asked for. Told once.
+    def told(self, asked: Run | str, *, allowed: bool, dry: bool) -> str:
+        """All runs that would be lost, with what differs, if what is asked for would lose one. It is told once.
 
-        They are runs of the experiment. Runs that it leaves out are kept. Raises InputError with the same text if a
-        finished run is among them, unless the user has `allowed` it or it is a `dry` run.
+        `asked` is a run, or a text or vocabulary that is to be made, as its differences begin. Raises InputError with
+        the same text if a finished run would be lost, unless the user has `allowed` it or this is a `dry` run.
         """
-        if self.said or not self.of_run(task, model, seed):
+        lost = self.lost
+        if isinstance(asked, str):
+            doomed = [run for run, keys in lost.items() if any(key.startswith(f"{asked} ") for key in keys)]
+        else:
+            if keys := self.differences(*asked):
+                lost = {**lost, asked: keys}
+            doomed = [asked] * bool(keys)
+        refused = any(map(self._finished, doomed)) and not (allowed or dry)
+        if not doomed or (self.said and not refused):
             return ""
         self.said = True
-        lost: dict[str, list[str]] = {}
-        finished = False
-        for run in dict.fromkeys([*self._runs(), (task, model, seed)]):
-            if keys := self.of_run(*run):
-                finished |= (ended := self._finished(*run))
-                lost.setdefault("; ".join(keys), []).append(" ".join(map(str, run)) + " (unfinished)" * (not ended))
+        rows: dict[str, dict[str, list[str]]] = {}  # what differs -> task and model -> seeds
+        for (task, model, seed), keys in lost.items():
+            seeds = rows.setdefault("; ".join(keys), {}).setdefault(f"{task} {model}", [])
+            seeds.append(f"{seed}{'' if self._finished((task, model, seed)) else ' (unfinished)'}")
         text = f"these runs in {self.results} are of another config and would be trained again:"
-        text += "".join(f"\n  {', '.join(names)}: {keys}" for keys, names in lost.items())
+        for differing, some in rows.items():
+            text += f"\n  {', '.join(' '.join([row, *seeds]) for row, seeds in some.items())}: {differing}"
         if not allowed:
             text += "\ngive what differs a name of its own (experiment: mine), or replace them: --config replace=true"
-        if finished and not (allowed or dry):
+        if refused:
             raise InputError(text)
         return text
 
-    def _runs(self) -> list[tuple[str, str, int]]:
-        """The runs of the experiment, and those of its trial."""
+    @cached_property
+    def lost(self) -> dict[Run, list[str]]:
+        """The runs in the folder that would be lost, and what differs. A run that is left out only loses its text."""
         rows = [(task, model) for task, models in self.runs.trained.items() for model in models]
-        tried = [(self.experiment.drawn[0], row, seed) for row, seeds in self.runs.tried.items() for seed in seeds]
-        return [(task, model, seed) for task, model in rows for seed in self.experiment.seeds_of(task, model)] + tried
+        wanted = {(task, model, seed) for task, model in rows for seed in self.experiment.seeds_of(task, model)}
+        wanted |= {(self.experiment.drawn[0], row, seed) for row, seeds in self.runs.tried.items() for seed in seeds}
+        lost, read = {}, tasks_read(self.experiment)
+        for path in sorted(self.results.glob("runs/*/*/*")):
+            task, model, seed = path.parts[-3:]
+            if task in read and seed.isdecimal():
+                run = (task, model, int(seed))
+                if keys := self.differences(*run, own=run in wanted):
+                    lost[run] = keys
+        return lost
 
-    def _finished(self, task: str, model: str, seed: int) -> bool:
-        return (self.results / f"runs/{task}/{model}/{seed}/{RECORD}").exists()
+    def _finished(self, run: Run) -> bool:
+        return Path(self.results, "runs", *map(str, run), RECORD).exists()
 
-    def _run(self, task: str, model: str, seed: int) -> list[str]:
-        """What differs from the records of a run that has begun, of its text and of its vocabulary."""
-        folder = self.results / f"runs/{task}/{model}/{seed}"
-        if not (self._finished(task, model, seed) or (folder / "state").exists()):
+    def differences(self, task: str, model: str, seed: int, *, own: bool = True) -> list[str]:
+        """What differs from the records of a run that has begun (unless not `own`), of its text and its vocabulary."""
+        folder, differing = self.results / f"runs/{task}/{model}/{seed}", []
+        if not (folder / RECORD).exists() and not (folder / "state").exists():
             return []
-        run = self.experiment.run(task, model, seed)
-        if _read_json(folder / RECORD).get("config_sha256") == run.sha256():
-            own = []
-        else:
-            own = _differing("config", folder / "config.yaml", plain(run))
-        return list(dict.fromkeys([*own, *self.of_text(task), *self.of_vocabulary(task)]))
+        if own:
+            run = self.experiment.run(task, model, seed)
+            if _read_json(folder / RECORD).get("config_sha256") != run.sha256():
+                differing = _differing("config", folder / "config.yaml", plain(run))
+        return list(dict.fromkeys([*differing, *self.of_text(task), *self.of_vocabulary(task)]))
 
     def _text(self, task: str) -> list[str]:
         """What differs from the records of a task's text, of the texts that it is made from, and of its parser."""
@@ -78,7 +97,7 @@ class Diff:
             found += self.of_text(other)
         if isinstance(corpus, SelfTraining):
             parser = self.runs.run_of[corpus.gold, corpus.parser]
-            found += self.of_run(corpus.gold, parser, self.experiment.seeds[0])
+            found += self.differences(corpus.gold, parser, self.experiment.seeds[0])
             [package] = self.runs.packages_behind([self.runs.parses_of(corpus)])
             now = plain(self.experiment.tasks[corpus.gold].decoding)
             found += _named(f"decoding of {corpus.gold}", _read_json(Path(package)).get("decoding", now), now)

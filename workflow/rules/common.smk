@@ -47,6 +47,7 @@ HERE = environment.path_to(Path(CLONE))
 with refusing():
     sources, may_replace = sources_of(workflow.overwrite_configfiles, workflow.config_settings.config_args)
     of_module = {} if workflow.modifier.parent_modifier is None else {**config}
+    of_module.pop("replace", None)  # of --config
     experiment, downloads = checked(sources, of_module)
     check_filled_in(asked.default_resources or {}, *(asked.overwrite_resources or {}).values())
     paths = Paths.of(experiment)
@@ -63,15 +64,27 @@ demands = Demands(experiment, runs, asked.overwrite_resources or {})
 diff = Diff(inputs)
 
 
-def kept(wildcards):
-    """No files. Training asks about each run that the targets need: would this config replace a finished one?"""
+def ask(asked):
+    """No files. Ask whether this config would replace a finished run, before any job starts."""
     if workflow.is_main_process:
         dry = workflow.dryrun or workflow.executor_plugin is None  # such as for --report
         with refusing():
-            text = diff.told(wildcards.task, wildcards.model, int(wildcards.seed), allowed=may_replace, dry=dry)
+            text = diff.told(asked, allowed=may_replace, dry=dry)
         if text:
             logger.warning(text)
     return []
+
+
+def kept_text(wildcards):
+    return ask(f"text of {wildcards.task}")
+
+
+def kept_vocabulary(wildcards):
+    return ask(f"vocabulary of {wildcards.task}")
+
+
+def kept_run(wildcards):
+    return ask((wildcards.task, wildcards.model, int(wildcards.seed)))
 
 
 DOWNLOADS, RESULTS = paths.downloads, paths.results

@@ -7,6 +7,8 @@ localrules:
 
 
 rule configure_subwords:
+    input:
+        kept_vocabulary,
     output:
         f"{RESULTS}/subwords/{{task}}.yaml",
     log:
