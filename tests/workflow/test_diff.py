@@ -52,10 +52,12 @@ def record(diff):
 
 def lost(diff, *asked, **how):
     """The runs that would be lost, each with the keys that differ. Empty if nothing is refused."""
-    wanted = [(task, model, 1) for task, models in diff.runs.trained.items() for model in models]
-    for each in asked or [*wanted, *((diff.experiment.drawn[0], row, 1) for row in diff.runs.tried)]:
+    rows = [(task, model) for task, models in diff.runs.trained.items() for model in models]
+    rows += [(diff.experiment.drawn[0], row) for row in diff.runs.tried]
+    for what, task, model in asked or [("run", *row) for row in rows]:
         try:
-            if told := diff.told(each, **{"allowed": False, "dry": False} | how):
+            wildcards = SimpleNamespace(task=task, model=model, seed="1")
+            if told := diff.told(what, wildcards, **{"allowed": False, "dry": False} | how):
                 return told
         except InputError as error:
             lines = [line.strip().split(": ", 1) for line in str(error).splitlines()[1:-1]]
@@ -142,9 +144,11 @@ def test_a_text_or_a_vocabulary_is_not_replaced_under_runs_even_if_the_config_le
     changed = diff(
         tasks={"ende": {"corpus": "multi30k", "vocabulary": 500, "models": ["big"]}}, models={"C-N2": {"N": 1}}
     )
-    assert sorted(lost(changed, "text of ende")) == sorted(lost(changed, "vocabulary of ende")) == sorted(ENDE)
+    assert (
+        sorted(lost(changed, ("text", "ende", ""))) == sorted(lost(changed, ("vocabulary", "ende", ""))) == sorted(ENDE)
+    )
     assert not [keys for keys in changed.lost.values() if "config" in str(keys)]
-    assert lost(changed, "text of enfr", "vocabulary of enfr", "text of wsj") == {}
+    assert lost(changed, ("text", "enfr", ""), ("vocabulary", "enfr", ""), ("text", "wsj", "")) == {}
 
 
 def test_an_allowed_or_dry_run_tells_the_same_once(diff):

@@ -110,14 +110,6 @@ def test_a_further_test_set_comes_with_its_corpus_and_is_translated(project):
 
 
 @pytest.mark.workflow
-def test_no_rule_draws_trees_if_there_are_no_parsers(project):
-    overlay = str(ROOT / "config/multi30k-tiny.yaml")
-    run = snakemake(project, "--dry-run", "results/multi30k-tiny/figures/trees.svg", "--configfile", overlay)
-    assert run.returncode
-    assert "No rule to produce results/multi30k-tiny/figures/trees.svg" in run.stdout + run.stderr
-
-
-@pytest.mark.workflow
 def test_the_documentation_s_parsed_text_replaces_the_first_parser_s(project):
     example = (ROOT / "config/README.md").read_text().partition("    # parsed.yaml\n")[2].partition("\n\n")[0]
     (project / "parsed.yaml").write_text(textwrap.dedent(example))
@@ -165,30 +157,17 @@ def test_the_documentation_s_own_corpus_trains_with_two_processes(project):
 
 
 @pytest.mark.workflow
-@pytest.mark.parametrize(
-    ("text", "faults"),
-    [
-        (
-            "{seed: 1, seeds: [one], tasks: {ende: {vocabulary: 0}}, models: {big: {h: two, dk: 3}}}",
-            ["unknown key seed", "seeds[0]: 'one'", "vocabulary: 0", "models.big.h: 'two'", "unknown key dk"],
-        ),
-        (
-            "{tasks: {ende: {models: [big, A-h9], corpus: help}, wsj: {models: []}}, models: {big: {d_model: 10}}}",
-            ["unknown model A-h9", "unknown corpus help", "parser is not among", "models.big.d_model: 10 x width 1/4"],
-        ),
-    ],
-    ids=["keys", "names"],
-)
-def test_all_faults_of_a_config_are_named_together(project, text, faults):
-    (project / "faulty.yaml").write_text(text)
+def test_all_faults_of_a_config_are_named_together(project):
+    (project / "faulty.yaml").write_text(
+        "{seed: 1, seeds: [one], tasks: {ende: {vocabulary: 0, corpus: help}}, models: {big: {h: two, dk: 3}}}"
+    )
     run = snakemake(project, "--dry-run", "--configfile", "faulty.yaml")
-    output = run.stdout + run.stderr
     assert run.returncode == 1
     _, first, *others = run.stderr.splitlines()  # the line before names the profile
     assert first.startswith("error: the config has ")
     assert all(re.match(r"  \S+\.yaml, line \d+: ", line) for line in others)  # none is a place in the code
-    for fault in faults:
-        assert fault in output
+    for fault in ("unknown key seed", "seeds[0]: 'one'", "vocabulary: 0", "big.h: 'two'", "unknown corpus help"):
+        assert fault in run.stderr
 
 
 def refusal(folder, monkeypatch, call):
@@ -201,9 +180,7 @@ def refusal(folder, monkeypatch, call):
     return end.value.code
 
 
-@pytest.mark.parametrize(
-    "content", [b"experiment: \xff", b"a: [1,", b"", b"# nothing", b"- a", b"a: 2001-99-99", None], ids=repr
-)
+@pytest.mark.parametrize("content", [b"experiment: \xff", b"a: [1,", b"", None], ids=repr)
 def test_a_malformed_overlay_gives_the_same_one_line_in_snakemake_and_plan(project, monkeypatch, capsys, content):
     overlay = project / "overlay.yaml"
     overlay.unlink(missing_ok=True)
@@ -269,38 +246,30 @@ def test_a_faulty_call_is_refused_before_anything_runs(project, call, told):
 
 
 @pytest.mark.workflow
-def test_what_nothing_uses_is_told_by_snakemake_and_plan(project, monkeypatch, capsys):
-    (project / "odd.yaml").write_text("models: {bsae: {steps: 9}}\n")
-    told = "odd.yaml, line 1: models.bsae: nothing uses it; did you mean base?"
-    run = snakemake(project, "--dry-run", *SMOKE, "odd.yaml")
-    assert run.returncode == 0
-    assert (run.stdout + run.stderr).count(told) == 1
-    monkeypatch.chdir(project)
-    assert main(["plan", *SMOKE, "odd.yaml"]) == 0
-    assert f"warning: {told}\n" in capsys.readouterr().err
-
-
-@pytest.mark.workflow
-def test_a_text_that_is_missing_is_told_with_its_line_by_snakemake_and_plan(project, monkeypatch, capsys):
+def test_a_missing_text_and_what_nothing_uses_are_told_with_their_lines_by_snakemake_and_plan(
+    project, monkeypatch, capsys
+):
     (project / "mine.yaml").write_text(
         "experiment: mine\nonly: [nlen]\nnotes: []\ntasks:\n"
         "  nlen: {corpus: mine, source: nl, target: en, vocabulary: 100, models: [base]}\ncorpora:\n"
         "  mine: {origin: files, train: [{nl: no.nl, en: no.en}], hold_out: {dev: 1, test: 1}, licence: CC0}\n"
+        "models: {bsae: {steps: 9}}\n"
     )
+    unused = "mine.yaml, line 8: models.bsae: nothing uses it; did you mean base?"
+    missing = [f"mine.yaml, line 7: corpora.mine.train[0].{each}: no.{each}: no such file" for each in ("nl", "en")]
     given = ("--configfile", "config/quick-captions.yaml", "mine.yaml")
-    told = [
-        f"mine.yaml, line 7: corpora.mine.train[0].{language}: no.{language}: no such file; paths are"
-        for language in ("nl", "en")
-    ]
     run = snakemake(project, "--dry-run", *given)
     assert run.returncode == 1
     assert "the config has 2 faults:" in run.stdout + run.stderr
+    assert all(fault in run.stdout + run.stderr for fault in missing)
     monkeypatch.chdir(project)
     assert main(["plan", *given]) == 0
     warned = capsys.readouterr().err
-    for fault in told:
-        assert fault in run.stdout + run.stderr
-        assert f"warning: {fault}" in warned
+    assert all(f"warning: {fault}" in warned for fault in [*missing, unused])
+    for language in ("nl", "en"):
+        (project / f"no.{language}").write_text("one\ntwo\nthree\n")
+    run = snakemake(project, "--dry-run", *given)
+    assert (run.stdout + run.stderr).count(unused) == 1
 
 
 def test_every_path_in_a_command_is_quoted():

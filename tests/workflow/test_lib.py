@@ -108,34 +108,14 @@ def test_models_decode_dev_and_test_and_the_sources_of_further_test_sets(select)
     ]
 
 
-def test_translations_are_compared_with_the_target_in_its_language_and_parses_with_trees(select):
-    found = select()
-    inputs = Inputs(found.experiment, found.runs, downloads_of(found.experiment))
-    ende, wsj = (SimpleNamespace(task=task, part="dev") for task in ("ende", "wsj"))
-    assert inputs.language(ende) == "de"
-    assert inputs.reference(ende) == "results/quick/corpora/ende/dev.target"
-    assert inputs.reference(wsj) == "results/quick/corpora/wsj/dev.trees"
-
-
-def test_a_slash_at_the_end_of_results_changes_nothing(select):
-    assert select(results="results/").runs.paths == select(results="./results").runs.paths == select().runs.paths
-
-
 def test_a_known_row_that_the_task_does_not_list_comes_after_the_others(select):
     runs = select(tasks=only(ende=["base", "C-N2"])).runs
     places = [runs.priority(SimpleNamespace(task="ende", model=model, seed="1")) for model in ("C-N2", "A-h1")]
     assert places[0] > places[1] > runs.priority(SimpleNamespace(task="ende", model="base", seed="2"))
 
 
-def test_the_packages_behind_files_are_found(select):
-    runs = select().runs
-    files = runs.dev_scores({"ende": ["base", "big", "none such"]})
-    assert runs.packages_behind([*files, files[0]], "README.md") == [
-        f"results/quick/runs/ende/{model}/1/average-1/package/README.md" for model in ("base", "big")
-    ]
-
-
-def test_given_packages_replace_those_of_the_runs(select, tmp_path):
+def test_paths_are_those_of_the_results_and_of_given_packages(select, tmp_path):
+    assert select(results="results/").runs.paths == select(results="./results").runs.paths == select().runs.paths
     paths = Paths.of(select(packages=str(tmp_path)).experiment)
     assert paths.package[0] == f"{tmp_path}/{{task}}/{{model}}/{{seed}}/average-{{average}}/package/config.json"
     assert paths.run.startswith("results/quick/runs/")
@@ -164,6 +144,7 @@ def test_a_task_reads_the_files_of_its_corpus(select):
     assert parses["log_probabilities"] == parses["parses"].replace(".translation", ".logp")
     assert inputs.reference(SimpleNamespace(task="wsj", part="dev")) == "results/quick/corpora/wsj/dev.trees"
     assert inputs.reference(SimpleNamespace(task="ende", part="dev")) == "results/quick/corpora/ende/dev.target"
+    assert inputs.language(SimpleNamespace(task="ende")) == "de"
 
 
 def test_plain_sentences_are_parsed_in_shards_which_are_gathered_in_order(select):

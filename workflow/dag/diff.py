@@ -28,19 +28,20 @@ class Diff:
         self.results, self.said = Path(inputs.paths.results), False
         self.of_text, self.of_vocabulary = cache(self._text), cache(self._vocabulary)
 
-    def told(self, asked: Run | str, *, allowed: bool, dry: bool) -> str:
-        """All runs that would be lost, with what differs, if what is asked for would lose one. It is told once.
+    def told(self, what: str, wildcards: Any, *, allowed: bool, dry: bool) -> str:
+        """All runs that would be lost, with what differs, if making this run, text or vocabulary would lose one.
 
-        `asked` is a run, or a text or vocabulary that is to be made, as its differences begin. Raises InputError with
-        the same text if a finished run would be lost, unless the user has `allowed` it or this is a `dry` run.
+        It is told once. Raises InputError with the same text if it would lose a finished run, unless the user has
+        `allowed` it or this is a `dry` run.
         """
         lost = self.lost
-        if isinstance(asked, str):
-            doomed = [run for run, keys in lost.items() if any(key.startswith(f"{asked} ") for key in keys)]
+        if what == "run":
+            run = (wildcards.task, wildcards.model, int(wildcards.seed))
+            doomed = {run: keys} if (keys := self.differences(*run)) else {}
+            lost = {**lost, **doomed}
         else:
-            if keys := self.differences(*asked):
-                lost = {**lost, asked: keys}
-            doomed = [asked] * bool(keys)
+            own = f"{what} of {wildcards.task} "
+            doomed = {run: keys for run, keys in lost.items() if any(key.startswith(own) for key in keys)}
         refused = any(map(self._finished, doomed)) and not (allowed or dry)
         if not doomed or (self.said and not refused):
             return ""

@@ -64,27 +64,18 @@ demands = Demands(experiment, runs, asked.overwrite_resources or {})
 diff = Diff(inputs)
 
 
-def ask(asked):
-    """No files. Ask whether this config would replace a finished run, before any job starts."""
-    if workflow.is_main_process:
-        dry = workflow.dryrun or workflow.executor_plugin is None  # such as for --report
-        with refusing():
-            text = diff.told(asked, allowed=may_replace, dry=dry)
-        if text:
-            logger.warning(text)
-    return []
+def kept(what):
+    """An input function without files: it asks whether making a run, text or vocabulary would replace a finished run."""
 
+    def ask(wildcards):
+        if workflow.is_main_process:
+            dry = workflow.dryrun or workflow.executor_plugin is None  # such as for --report
+            with refusing():
+                if text := diff.told(what, wildcards, allowed=may_replace, dry=dry):
+                    logger.warning(text)
+        return []
 
-def kept_text(wildcards):
-    return ask(f"text of {wildcards.task}")
-
-
-def kept_vocabulary(wildcards):
-    return ask(f"vocabulary of {wildcards.task}")
-
-
-def kept_run(wildcards):
-    return ask((wildcards.task, wildcards.model, int(wildcards.seed)))
+    return ask
 
 
 DOWNLOADS, RESULTS = paths.downloads, paths.results

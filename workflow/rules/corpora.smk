@@ -11,7 +11,7 @@ localrules:
 
 rule configure_corpus:
     input:
-        kept_text,
+        kept("text"),
     output:
         f"{RESULTS}/corpora/{{task}}/config.yaml",
     log:

@@ -8,7 +8,7 @@ localrules:
 
 rule configure_subwords:
     input:
-        kept_vocabulary,
+        kept("vocabulary"),
     output:
         f"{RESULTS}/subwords/{{task}}.yaml",
     log:
