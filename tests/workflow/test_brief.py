@@ -95,9 +95,10 @@ def test_a_terminal_shows_how_far_the_run_and_each_training_are(handler, tmp_pat
     (tmp_path / "log").write_text(f"waiting for a GPU\n{capsys.readouterr().err}")
     start(handler, 1, "train", [tmp_path / "log"], **MODEL)
     start(handler, 2, "train", [tmp_path / "none"], task="ende", model="big")
-    shown = handler.status()
-    assert shown.startswith("0 of 3 jobs, 1:15 | ende base: 300 steps, ")
-    assert shown.endswith(" s left  loss 3.25 | train ende big")
+    run, base, big = handler.status()
+    assert (run, big) == ("0 of 3 jobs, 1:15", "train ende big")
+    assert base.startswith("ende base: 300 steps, ")
+    assert base.endswith(" s left  loss 3.25")
 
 
 @pytest.mark.workflow

@@ -197,6 +197,7 @@ def test_a_malformed_overlay_gives_the_same_one_line_in_snakemake_and_plan(proje
     ("call", "told"),
     [
         (["--configfile", "smoke.yaml", "tables"], "tables: cannot be read"),
+        (["--config", "seeds=[1]", "tables"], "--config: tables is not KEY=VALUE; if it is a target, write it"),
         (["--configfile", "smoke.yaml", "--configfiles", "b.yaml"], "--configfile is given twice, and Snakemake"),
         (["--config", "seeds=[1]", "-C", "notes=[]"], "--config is given twice, and Snakemake"),
         (["tables", "-F", "smoke.yaml"], "smoke.yaml is an overlay, not a target; write --configfile smoke.yaml"),

@@ -1,7 +1,7 @@
 """Snakemake's logger `brief`, which profiles/default uses: trainings, what else has ended, warnings, errors in full.
 
 A training has a line when it ends. Other jobs share lines: one before anything else is shown, and one when a job ends
-after a minute without a line. On a terminal, the last line shows how far the run and each training are. --verbose and
+after a minute without a line. On a terminal, the last lines show how far the run and each training are. --verbose and
 --printshellcmds show Snakemake's messages about its own work, too. All messages are in .snakemake/log.
 """
 
@@ -21,7 +21,7 @@ from snakemake_interface_logger_plugins.registry import LoggerPluginRegistry
 
 SILENT = 60  # seconds without a line, after which the next job that ends has one
 LISTED = 6  # kinds of jobs in a line
-CLEAR = "\033[K"  # tells a terminal to clear the line
+CLEAR = "\033[J"  # tells a terminal to clear the lines from here on
 # Messages of Snakemake about its own work that do not belong to an event.
 ROUTINE = re.compile(
     "Config file .* is extended|Assuming unrestricted shared|Building DAG|Using shell|Conda environments: ignored"
@@ -105,23 +105,27 @@ class LogHandler(LogHandlerBase):
         if self.others:
             texts = (f"{self.done} of {self.total}  {_listed(self.others)}", *texts)
             self.others.clear()
-        print(*(f"{CLEAR * self.terminal}{text}" for text in texts), sep="\n", file=self.stream, flush=True)
+        print(CLEAR * self.terminal + "\n".join(texts), file=self.stream, flush=True)
         self.told = time.time()
 
     def _follow(self) -> None:
-        """Show once a second how far the run is, in a line that the next one replaces."""
+        """Show once a second how far the run is, in lines that the next ones replace."""
         while not self.ended.wait(1):
+            width = shutil.get_terminal_size().columns - 1
+            lines = [line[:width] for line in self.status()]
+            up = f"\033[{len(lines) - 1}A" if lines[1:] else ""
             self.acquire()
-            shown = self.status()[: shutil.get_terminal_size().columns - 1]
-            print(f"{CLEAR}{shown}", end="\r", file=self.stream, flush=True)
-            self.release()
+            try:
+                print(CLEAR + "\n".join(lines), end=f"\r{up}", file=self.stream, flush=True)
+            finally:
+                self.release()
 
-    def status(self) -> str:
-        """How many jobs have ended, for how long the run has run, and the last line of each training's log."""
+    def status(self) -> list[str]:
+        """How many jobs have ended, and for how long the run has run; then the last line of each training's log."""
         minutes, seconds = divmod(int(time.time() - self.begin), 60)
-        trainings = [job for job in self.running.values() if job.__dict__["rule_name"] == "train"]
+        trainings = [job for job in list(self.running.values()) if job.__dict__["rule_name"] == "train"]
         lines = [_log(job).rstrip().rpartition("\n")[2] or _named(job) for job in trainings]
-        return " | ".join([f"{self.done} of {self.total} jobs, {minutes}:{seconds:02}", *lines])
+        return [f"{self.done} of {self.total} jobs, {minutes}:{seconds:02}", *lines]
 
     def close(self) -> None:
         """Show what has ended, and no more progress."""

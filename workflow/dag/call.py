@@ -28,6 +28,8 @@ def prepare(arguments: Sequence[str]) -> None:
     for option, values in (("--configfile", given.configfile), ("--config", given.config)):
         if values[1:]:
             sys.exit(f"error: {option} is given twice, and Snakemake would use the last; write all values behind one")
+    for word in (word for words in given.config for word in words if "=" not in word):
+        sys.exit(f"error: --config: {word} is not KEY=VALUE; if it is a target, write it before all options")
     overlays = given.configfile[0] if given.configfile else []
     try:
         read_sources(overlays)
