@@ -47,7 +47,8 @@ def record(diff):
         (folder / "training.json").write_text(json.dumps({"config_sha256": run.sha256()}))
         package = folder / f"average-{run.training.average}/package/config.json"
         package.parent.mkdir(parents=True, exist_ok=True)
-        package.write_text(json.dumps({"decoding": plain(diff.experiment.tasks[task].decoding)}))
+        settings = plain(diff.experiment.tasks[task])
+        package.write_text(json.dumps(settings | {"corpus": {"corpus": settings["corpus"]}}))
 
 
 def lost(diff, *asked, **how):
@@ -128,6 +129,15 @@ def test_runs_without_whole_records_are_lost_only_if_another_record_does_not_say
     assert list(lost(diff())) == ["ende A-h1 1"]
     (first.results / "corpora/enfr/config.yaml").write_text("")
     assert list(lost(diff())) == ["ende A-h1 1", "enfr base 1"]
+
+
+def test_packages_tell_of_a_text_and_a_vocabulary_whose_records_are_gone(diff):
+    record(first := diff())
+    shutil.rmtree(first.results / "corpora")  # which frees space
+    shutil.rmtree(first.results / "subwords")  # which earlier versions did not write
+    assert lost(diff()) == {}
+    assert set(lost(diff(tasks={"ende": {"corpus": "multi30k"}})).values()) == {"text of ende (corpus)"}
+    assert set(lost(diff(tasks={"ende": {"vocabulary": 500}})).values()) == {"vocabulary of ende (vocabulary)"}
 
 
 def test_unfinished_runs_are_told_and_not_refused(diff):

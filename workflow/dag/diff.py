@@ -91,9 +91,12 @@ class Diff:
     def _text(self, task: str) -> list[str]:
         """What differs from the records of a task's text, of the texts that it is made from, and of its parser."""
         corpus, record = self.experiment.corpus_of(task), Path(self.inputs.paths.corpus(task), "config.yaml")
-        found = []
+        now = self.inputs.task_corpus(SimpleNamespace(task=task))
         if record.exists():
-            found = _differing(f"text of {task}", record, self.inputs.task_corpus(SimpleNamespace(task=task)))
+            found = _differing(f"text of {task}", record, now)
+        else:
+            names = {"corpus": now["name"], "source": now["source"], "target": now["target"]}
+            found = self._by_package(f"text of {task}", task, names)
         for other in corpus.read(self.experiment.corpus_of):
             found += self.of_text(other)
         if isinstance(corpus, SelfTraining):
@@ -106,9 +109,18 @@ class Diff:
 
     def _vocabulary(self, task: str) -> list[str]:
         """What differs from the record of a task's vocabulary. Earlier versions wrote none."""
-        record = self.results / f"subwords/{task}.yaml"
-        now = self.inputs.vocabulary_config(SimpleNamespace(task=task))
-        return _differing(f"vocabulary of {task}", record, now) if record.exists() else []
+        record, now = self.results / f"subwords/{task}.yaml", self.inputs.vocabulary_config(SimpleNamespace(task=task))
+        if record.exists():
+            return _differing(f"vocabulary of {task}", record, now)
+        return self._by_package(f"vocabulary of {task}", task, {key: now[key] for key in ("kind", "vocabulary")})
+
+    def _by_package(self, name: str, task: str, now: Mapping[str, Any]) -> list[str]:
+        """What differs from a package of a task, where the record of its text or vocabulary is gone."""
+        for path in self.results.glob(f"runs/{task}/*/*/average-*/package/config.json"):
+            if package := _read_json(path):
+                package["corpus"] = package["corpus"]["corpus"]
+                return _named(name, {key: package.get(key) for key in now}, now)
+        return []
 
 
 def _read_json(path: Path) -> dict[str, Any]:
