@@ -57,41 +57,28 @@ def install(tmp_path):
     return run
 
 
-def test_linux_without_a_gpu_installs_torch_without_cuda_and_then_the_pins(install):
-    made, (torch, rest) = install()
+@pytest.mark.parametrize("fails", ["nothing", "pytorch.org"])
+def test_linux_without_a_gpu_installs_torch_without_cuda_and_then_the_pins(install, tmp_path, fails):
+    said = "Collecting sympy==1.14.0\n  Downloading sympy-1.14.0-py3-none-any.whl (6.3 MB)\n"
+    made, (torch, rest) = install(fails=fails, said=said)
+    assert "--timeout 5 --retries 0" in torch
     assert CPU in torch
     assert "--requirement requirements.txt" in rest
     assert made.returncode == 0
-
-
-def test_an_index_that_does_not_answer_is_not_a_failure(install):
-    made, (torch, rest) = install(fails="pytorch.org")
-    assert "--timeout 5 --retries 0" in torch
-    assert "--requirement requirements.txt" in rest
-    assert made.returncode == 0
-    assert "PyTorch's index cannot be used: PyTorch as PyPI has it" in made.stdout
-
-
-def test_the_installation_takes_three_lines_and_its_log_has_the_messages_of_pip(install, tmp_path):
-    said = "Collecting sympy==1.14.0\n  Downloading sympy-1.14.0-py3-none-any.whl (6.3 MB)\n"
-    made, _ = install(said=said)
-    assert made.stdout.splitlines() == LINES
-    assert made.stderr == ""
     assert (tmp_path / ".venv/install.log").read_text() == 2 * said
+    if fails == "nothing":
+        assert (made.stdout.splitlines(), made.stderr) == (LINES, "")
+    else:
+        assert "PyTorch's index cannot be used: PyTorch as PyPI has it" in made.stdout
 
 
 def test_what_pip_said_is_shown_if_it_fails(install):
-    many = "".join(f"Collecting package-{number}\n" for number in range(99))
-    said = f"{many}WARNING: Location 'file:///a' is ignored\nERROR: No matching distribution found for sympy\n"
+    said = "".join(f"Collecting package-{number}\n" for number in range(99))
     made, _ = install(tools=["sbatch"], said=said, fails="--requirement")
     assert made.returncode == 2
     assert made.stdout.splitlines() == LINES[:1]
     shown = made.stderr.splitlines()
-    assert shown[0] == "Collecting package-60"
-    assert shown[39:41] == [
-        "ERROR: No matching distribution found for sympy",
-        "pip failed; all of its messages: .venv/install.log",
-    ]
+    assert [shown[0], shown[40]] == ["Collecting package-59", "pip failed; all of its messages: .venv/install.log"]
 
 
 @pytest.mark.parametrize(
@@ -101,9 +88,6 @@ def test_what_pip_said_is_shown_if_it_fails(install):
         {"tools": ["nvidia-smi"]},
         {"tools": ["sbatch"]},
         {"config": ":env:.index-url='https://example.org/simple'\n"},
-        {"config": "global.extra-index-url='https://example.org/simple'\n"},
-        {"config": ":env:.no-index='0'\n"},
-        {"config": ":env:.no-index='1'\n:env:.find-links='wheels'\n"},
         {"config": "global.find-links='/wheels'\n"},
     ],
     ids=str,
@@ -114,9 +98,7 @@ def test_other_machines_let_pip_choose_the_build_of_torch(install, machine):
     assert "--requirement requirements.txt" in calls[0]
 
 
-@pytest.mark.parametrize(
-    ("version", "accepted"), [((3, 10, 9), False), ((3, 11, 0), True), ((3, 13, 9), True), ((3, 14, 0), False)]
-)
+@pytest.mark.parametrize(("version", "accepted"), [((3, 10, 9), False), ((3, 13, 9), True), ((3, 14, 0), False)])
 def test_a_version_of_python_that_the_pins_do_not_support_is_refused(tmp_path, version, accepted):
     python = tmp_path / "python"
     check = f'exec {shlex.quote(sys.executable)} -c "import sys; sys.version_info = {version}; exec(sys.argv[1])" "$2"'

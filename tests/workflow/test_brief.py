@@ -11,10 +11,7 @@ from snakemake_interface_logger_plugins.common import LogEvent
 from transformer.support.progress import Progress
 from workflow.cli import brief
 
-
-class Terminal(io.StringIO):
-    def isatty(self):
-        return True
+MODEL = {"task": "ende", "model": "base"}
 
 
 @pytest.fixture
@@ -32,10 +29,9 @@ def report(handler, message=None, event=None, **fields):
     handler.emit(record)
 
 
-def start(handler, number, rule, **fields):
-    output = [f"results/{rule}"]
-    fields = {"log": [], "wildcards": {}, "benchmark": None} | fields
-    report(handler, f"Rule: {rule}", LogEvent.JOB_INFO, jobid=number, rule_name=rule, output=output, **fields)
+def start(handler, number, rule, log=("x.log",), **wildcards):
+    fields = {"log": list(log), "wildcards": wildcards}
+    report(handler, f"Rule: {rule}", LogEvent.JOB_INFO, jobid=number, rule_name=rule, **fields)
 
 
 def finish(handler, *numbers):
@@ -44,134 +40,65 @@ def finish(handler, *numbers):
         report(handler, None, LogEvent.PROGRESS, done=1, total=4)
 
 
-def test_a_training_has_a_line_and_other_jobs_share_one(handler, tmp_path):
-    report(handler, "Building DAG of jobs...")
-    stats = {"score": 3, "train": 1, "all": 1, "total": 5}
-    report(handler, "Job stats:\n...", LogEvent.RUN_INFO, stats=stats)
-    report(handler, "Select jobs to execute...")
-    (tmp_path / "train.tsv").write_text("s\th:m:s\n250.21\t0:04:10\n")
-    where = {"log": ["logs/train.log"], "benchmark": str(tmp_path / "train.tsv")}
-    start(handler, 5, "train", wildcards={"task": "ende", "model": "base"}, **where)
-    for number in (7, 8, 9):
-        start(handler, number, "score")
-    finish(handler, 7, 8, 5, 9)
-    handler.close()
-    assert handler.stream.getvalue().splitlines() == [
-        "5 jobs: score 3, train 1",
-        "training ende base; its progress is in logs/train.log",
-        "2 of 5  score 2",
-        "3 of 5  train ende base, 4.2 minutes",
-        "4 of 5  score results/score",
-    ]
-
-
-def test_the_first_line_counts_rare_kinds_of_jobs_together(handler):
-    stats = {f"rule{number}": number for number in range(1, 10)} | {"all": 1, "total": 46}
-    report(handler, "Job stats:\n...", LogEvent.RUN_INFO, stats=stats)
-    frequent = ", ".join(f"rule{number} {number}" for number in range(9, 3, -1))
-    assert handler.stream.getvalue() == f"46 jobs: {frequent}, others 6\n"
-
-
-def test_jobs_that_have_ended_are_shown_at_least_once_a_minute(handler, monkeypatch):
-    for number in (1, 2, 3):
-        start(handler, number, "encode")
-    finish(handler, 1, 2)
-    assert handler.stream.getvalue() == ""
-    monkeypatch.setattr(brief, "SILENT", 0)
-    finish(handler, 3)
-    assert handler.stream.getvalue() == "3 of 0  encode 3\n"
-
-
-def test_a_terminal_shows_how_far_the_run_is_and_what_runs(handler, monkeypatch):
-    handler.stream = Terminal()
-    stats = {"score": 2, "train": 1, "total": 3}
-    report(handler, "Job stats:\n...", LogEvent.RUN_INFO, stats=stats)
-    for number in (1, 2):
-        start(handler, number, "score")
-    finish(handler, 1)
-    monkeypatch.setattr(handler, "begin", handler.begin - 75)
-    handler.show_overview()
-    assert handler.overview.desc == "1 of 3 jobs, 01:15, running: score"
-
-
-def test_warnings_of_a_job_are_shown_when_it_ends(handler, tmp_path):
-    (tmp_path / "log").write_text("reading\nende base: warning: 9 of 20 pairs are left out\n")
-    start(handler, 1, "train", wildcards={"task": "ende"}, log=[tmp_path / "log"])
-    start(handler, 2, "read", log=[tmp_path / "log"])
-    finish(handler, 1, 2)
-    warning = "ende base: warning: 9 of 20 pairs are left out"
-    assert handler.stream.getvalue().splitlines()[1:] == [
-        "1 of 0  train ende",
-        warning,
-        "2 of 0  read results/read",
-        warning,
-    ]
-
-
-ENDING = ["Exiting because a job execution failed. Look above", "WorkflowError:\nAt least one job did not complete."]
-
-
 def fail(handler, number, rule, status):
     report(handler, f"CalledProcessError: Command x returned non-zero exit status {status}.", LogEvent.ERROR)
-    report(handler, f"Error in rule {rule}", LogEvent.JOB_ERROR, jobid=number)
+    report(handler, f"Error in rule {rule}\n    log: x.log", LogEvent.JOB_ERROR, jobid=number)
 
 
-def end(handler):
-    """What is shown when Snakemake ends after a failure."""
-    for message in ENDING:
-        report(handler, message, LogEvent.ERROR)
-    handler.close()
-    return handler.stream.getvalue()
-
-
-def test_a_job_that_ctrl_c_ends_takes_one_line(handler, tmp_path):
-    (tmp_path / "log").write_text("training\ninterrupted by SIGINT; the state is saved\n")
-    start(handler, 1, "train", wildcards={"task": "ende", "model": "base"}, log=[tmp_path / "log"])
-    start(handler, 2, "score", wildcards={"part": "dev"}, log=[tmp_path / "none"])
-    fail(handler, 1, "train", 130)
-    fail(handler, 2, "score", 130)
-    assert end(handler).splitlines()[1:] == [
-        "train ende base: interrupted by SIGINT; the state is saved",
-        "score dev: interrupted",
-        "interrupted; the same command continues",
-    ]
-
-
-def test_a_failure_beside_interrupted_jobs_is_shown_in_full(handler):
-    start(handler, 1, "score")
-    start(handler, 2, "translate")
-    fail(handler, 1, "score", 130)
-    fail(handler, 2, "translate", 1)
-    shown = end(handler)
-    assert shown.startswith("score: interrupted\nCalledProcessError: Command x returned non-zero exit status 1.\n")
-    assert shown.endswith("\n".join(["Error in rule translate", *ENDING, ""]))
-
-
-def test_messages_that_are_not_routine_are_shown(handler):
+def test_a_training_has_a_line_and_other_jobs_share_one(handler, monkeypatch):
+    report(handler, "Building DAG of jobs...")
+    stats = {f"rule{number}": number for number in range(1, 10)} | {"all": 1, "total": 46}
+    report(handler, "Job stats:\n...", LogEvent.RUN_INFO, stats=stats)
+    start(handler, 5, "train", ["logs/train.log"], **MODEL)
+    for number in (7, 8, 9):
+        start(handler, number, "score")
+    finish(handler, 7, 8, 5)
+    monkeypatch.setattr(brief, "SILENT", 0)
+    finish(handler, 9)
     report(handler, "Nothing to be done (all requested files are present and up to date).")
-    report(handler, "Error in rule score, jobid: 7\n    log: logs/score.log", LogEvent.JOB_ERROR, jobid=7)
     assert handler.stream.getvalue().splitlines() == [
+        "46 jobs: rule9 9, rule8 8, rule7 7, rule6 6, rule5 5, rule4 4, ...",
+        "train ende base; its progress is in logs/train.log",
+        "3 of 46  score 2",
+        "3 of 46  train ende base, 0.0 minutes",
+        "4 of 46  score 1",
         "Nothing to be done (all requested files are present and up to date).",
-        "Error in rule score, jobid: 7",
-        "    log: logs/score.log",
     ]
 
 
-def test_a_bar_follows_the_log_of_a_training(tmp_path, capsys):
-    job = SimpleNamespace(wildcards={"task": "ende", "model": "base"}, log=[tmp_path / "train.log"])
-    bar = brief.Bar(job)
-    bar.follow()
-    progress = Progress("ende base", 1200, "step", 100, seconds=0)
-    (tmp_path / "train.log").write_text("waiting for a GPU\n")
-    bar.follow()
-    assert bar.bar.postfix == "waiting for a GPU"
-    capsys.readouterr()
-    progress.update(200, "loss 3.25")
-    (tmp_path / "train.log").write_text(f"waiting for a GPU\n{capsys.readouterr().err}")
-    bar.follow()
-    assert (bar.bar.n, bar.bar.total, bar.bar.postfix) == (300, 1200, "loss 3.25")
-    assert bar.bar.initial == 300, "the rate does not count what was there before"
-    bar.bar.close()
+def test_warnings_and_the_answer_of_a_trial_are_shown_when_their_job_ends(handler, tmp_path):
+    said = ["ende base: warning: 9 of 20 pairs are left out", "trial: undecided"]
+    (tmp_path / "log").write_text("\n".join(["reading", *said]))
+    start(handler, 2, "read", [tmp_path / "log"])
+    finish(handler, 2)
+    assert handler.stream.getvalue().splitlines() == ["1 of 0  read 1", *said]
+
+
+def test_a_job_that_a_signal_ends_takes_one_line_and_a_failure_beside_it_is_shown_in_full(handler):
+    start(handler, 1, "train", **MODEL)
+    start(handler, 2, "translate")
+    fail(handler, 1, "train", 130)
+    fail(handler, 2, "translate", 1)
+    assert handler.stream.getvalue().splitlines()[1:] == [
+        "train ende base: interrupted; the same command continues",
+        "CalledProcessError: Command x returned non-zero exit status 1.",
+        "Error in rule translate",
+        "    log: x.log",
+    ]
+
+
+def test_a_terminal_shows_how_far_the_run_and_each_training_are(handler, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(handler, "begin", handler.begin - 75)
+    report(handler, "Job stats:\n...", LogEvent.RUN_INFO, stats={"train": 1, "total": 3})
+    progress = Progress("ende base", 1200, "step", seconds=0)
+    progress.update(300, "loss 3.25")
+    (tmp_path / "log").write_text(f"waiting for a GPU\n{capsys.readouterr().err}")
+    start(handler, 1, "train", [tmp_path / "log"], **MODEL)
+    start(handler, 2, "train", [tmp_path / "none"], task="ende", model="big")
+    run, base, big = handler.status()
+    assert (run, big) == ("0 of 3 jobs, 1:15", "train ende big")
+    assert base.startswith("ende base: 300 steps, ")
+    assert base.endswith(" s left  loss 3.25")
 
 
 @pytest.mark.workflow
@@ -181,23 +108,34 @@ def test_a_failed_job_is_shown_in_full_with_its_log_and_without_routine_messages
     target = "failing/smoke/subwords/ende.model"
     run = snakemake(project, target, "--configfile", "large.yaml", "fetched.yaml", "--config", "results=failing")
     assert run.returncode == 1
-    profile, counts, *lines = run.stderr.splitlines()
-    assert profile.startswith("Using workflow specific profile")
-    assert counts == "3 jobs: configure_corpus 1, read_files 1, learn_subwords 1"
-    assert lines[0] == "2 of 3  configure_corpus, read_files", run.stderr
+    _, counts, ended, *lines = run.stderr.splitlines()  # the first names the profile
+    assert counts.startswith("4 jobs: ")
+    assert ended.startswith("3 of 4  ")
     assert "Error in rule learn_subwords:" in lines
     assert "Logfile failing/smoke/logs/ende/subwords.log:" in lines
     assert any(line.startswith(f"error: {target}: a vocabulary of 9999") for line in lines)
     assert "Traceback" not in run.stderr
+    assert "MissingOutputException" not in run.stderr
 
 
 @pytest.mark.workflow
-def test_snakemake_looks_for_jobs_only_when_one_has_ended(project):
+@pytest.mark.parametrize("limit", [[], ["--max-jobs-per-timespan", "1/1s"]])
+def test_snakemake_looks_for_jobs_only_when_one_has_ended_unless_a_limit_was_set(project, limit):
     """With its own limit of jobs per second it would also look again and again while jobs wait."""
-    run = snakemake(
-        project, "--verbose", "--cores", "1", *SMOKE, "--config", "results=looking", "--until", "configure_run"
+    call = (
+        "--verbose",
+        "--cores",
+        "1",
+        *SMOKE,
+        "--config",
+        "results=looking",
+        "--until",
+        "configure_run",
+        "--forceall",
     )
+    run = snakemake(project, *call, *limit)
     assert run.returncode == 0, run.stderr
     done = sum(line.startswith("Finished jobid") for line in run.stderr.splitlines())
     assert done > 5
-    assert sum(line.startswith("Ready jobs") for line in run.stderr.splitlines()) <= done
+    assert ("Job rate limit reached" in run.stdout + run.stderr) == bool(limit)
+    assert limit or sum(line.startswith("Ready jobs") for line in run.stderr.splitlines()) <= done

@@ -1,30 +1,18 @@
 """What workflow/dag computes from an experiment: its runs, their inputs and the requests of their jobs."""
 
-import json
-import os
-import re
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-import snakemake_executor_plugin_slurm
-import yaml
-from hypothesis import given
-from hypothesis import strategies as st
 from overlays import only, plans
 from snakemake.iocontainers import Wildcards
 from snakemake.resources import Resource
-from snakemake.utils import update_config
 
 from transformer.support.files import InputError
-from transformer.support.strict import as_yaml, merge, merged, write_config
-from workflow.dag.call import check_order, check_report, check_targets
-from workflow.dag.checks import add_all, check_writable, checked, replaced
+from workflow.dag.checks import check_writable, checked, sources_of
 from workflow.dag.inputs import Inputs
 from workflow.dag.paths import Paths
-from workflow.dag.profile import COUNTS, POSITIVE, RESOURCES, check_filled_in, check_set, rule_names
 from workflow.dag.resources import Demands, growing
-from workflow.experiment.config import read_experiment, read_sources
 from workflow.experiment.cost import CORE, cost
 from workflow.experiment.downloads import downloads_of
 
@@ -43,9 +31,6 @@ def test_rows_that_are_equal_are_one_run(select):
         ("ende", "C-N2"),
         ("ende", "C-N4"),
     ]
-    assert (
-        runs.priority(SimpleNamespace(task="ende", model="C-N4", seed="1")) < 0
-    )  # a user may request the file of an equal row
 
 
 def test_a_row_that_equals_base_uses_its_run_and_is_not_compared_with_it(select):
@@ -120,101 +105,8 @@ def test_models_decode_dev_and_test_and_the_sources_of_further_test_sets(select)
     ]
 
 
-def test_translations_are_compared_with_the_target_in_its_language_and_parses_with_trees(select):
-    found = select()
-    inputs = Inputs(found.experiment, found.runs, downloads_of(found.experiment))
-    ende, wsj = (SimpleNamespace(task=task, part="dev") for task in ("ende", "wsj"))
-    assert inputs.language(ende) == "de"
-    assert inputs.reference(ende) == "results/quick/corpora/ende/dev.target"
-    assert inputs.reference(wsj) == "results/quick/corpora/wsj/dev.trees"
-
-
-def test_a_corpus_that_another_experiment_of_this_name_has_made_is_told(select, tmp_path):
-    def told(corpus):
-        found = select(results=str(tmp_path), tasks=only(ende=["base"]), corpora={"libreoffice-help": corpus})
-        inputs = Inputs(found.experiment, found.runs, {})
-        lines = replaced(found.experiment, inputs)
-        (folder := tmp_path / "quick/corpora/ende").mkdir(parents=True, exist_ok=True)
-        (folder / "config.yaml").write_text(as_yaml(inputs.task_corpus(SimpleNamespace(task="ende"))))
-        return lines
-
-    cleaning = {"cleaning": {"words": [1, 9]}}
-    assert told({}) == told({}) == []
-    [line] = told(cleaning)
-    assert line.startswith(f"{tmp_path}/quick/corpora/ende/config.yaml: is of another corpus (corpus.cleaning.words), ")
-    assert told(cleaning) == []
-    for cut in ("cut: [", ""):
-        (tmp_path / "quick/corpora/ende/config.yaml").write_text(cut)
-        assert told(cleaning) == []
-
-
-def test_an_overlay_as_a_target_is_told_how_to_give_it(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "mine.yaml").write_text("only: [ende]")
-    (tmp_path / "run.yaml").write_text("task: ende")
-    for words in (["mine.yaml"], ["tables", "--cores", "all", "mine.yaml"], ["-n", "mine.yaml"], ["-F", "mine.yaml"]):
-        with pytest.raises(SystemExit, match=r"^error: mine\.yaml is an overlay, .* --configfile mine\.yaml$"):
-            check_targets(words, [])
-    with pytest.raises(SystemExit, match=r"write --configfile a\.yaml 'my own\.yaml' mine\.yaml$"):
-        check_targets(["mine.yaml"], [Path("a.yaml"), Path("my own.yaml")])
-    check_targets(["run.yaml", "none.yaml", "tables"], [])
-
-
-def test_the_file_of_all_values_of_an_experiment_is_a_target_also_once_it_exists(tmp_path, monkeypatch, select):
-    monkeypatch.chdir(tmp_path)
-    target = Path(select(experiment="mine").runs.paths.results, "experiment.yaml")
-    write_config(target, read_experiment([]))
-    with pytest.raises(SystemExit):  # the one of another experiment
-        check_targets([str(target)], [])
-    write_config(target, select(experiment="mine").experiment)
-    check_targets([str(target)], [])
-
-
-def test_an_empty_target_is_refused_and_the_empty_value_of_an_option_is_not():
-    for words in ([""], ["--cores", "1", ""], ["-c1", ""], ["-np", ""], ["--keep-going", ""]):
-        with pytest.raises(SystemExit, match="error: a target is empty; name one"):
-            check_targets(words, [])
-    check_targets(["--conda-prefix", "", "tables"], [])
-
-
-def test_a_key_of_the_command_line_that_is_given_twice_or_without_a_value_is_refused():
-    for words, told in (
-        (
-            ["seeds=[1]", "results=x", "seeds=[2]"],
-            "seeds is given twice, and Snakemake would use the last; give it once",
-        ),
-        (["packages="], "packages has no value; write it behind packages=, or packages=null for none"),
-    ):
-        with pytest.raises(SystemExit, match=f"^error: --config: {re.escape(told)}$"):
-            check_order(words, [])
-    check_order(["seeds=[1]", "packages=null"], [])
-
-
-def test_an_overlay_that_is_a_pipe_is_told_before_snakemake_reads_it(tmp_path):
-    os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(SystemExit, match=f"^error: --configfile: {tmp_path}/pipe is a pipe"):
-        check_order([], [tmp_path / "pipe"])
-
-
-def test_a_slash_at_the_end_of_results_changes_nothing(select):
+def test_paths_are_those_of_the_results_and_of_given_packages(select, tmp_path):
     assert select(results="results/").runs.paths == select(results="./results").runs.paths == select().runs.paths
-
-
-def test_a_known_row_that_the_task_does_not_list_comes_after_the_others(select):
-    runs = select(tasks=only(ende=["base", "C-N2"])).runs
-    places = [runs.priority(SimpleNamespace(task="ende", model=model, seed="1")) for model in ("C-N2", "A-h1")]
-    assert places[0] > places[1] > runs.priority(SimpleNamespace(task="ende", model="base", seed="2"))
-
-
-def test_the_packages_behind_files_are_found(select):
-    runs = select().runs
-    files = runs.dev_scores({"ende": ["base", "big", "none such"]})
-    assert runs.packages_behind([*files, files[0]], "README.md") == [
-        f"results/quick/runs/ende/{model}/1/average-1/package/README.md" for model in ("base", "big")
-    ]
-
-
-def test_given_packages_replace_those_of_the_runs(select, tmp_path):
     paths = Paths.of(select(packages=str(tmp_path)).experiment)
     assert paths.package[0] == f"{tmp_path}/{{task}}/{{model}}/{{seed}}/average-{{average}}/package/config.json"
     assert paths.run.startswith("results/quick/runs/")
@@ -230,6 +122,8 @@ def test_runs_that_a_corpus_waits_for_start_first_and_then_the_costliest(select)
     }
     assert places["wsj", "parser", 1] == places["wsj", "parser", 2] == max(places.values())
     assert places["ende", "big", 1] > places["ende", "base", 1] > places["ende", "C-N2", 1] > places["ende", "big", 2]
+    unlisted = runs.priority(SimpleNamespace(task="ende", model="C-N4", seed="1"))
+    assert places["ende", "C-N2", 1] > unlisted > places["ende", "big", 2]
     assert max(places.values()) < 0  # below the jobs that use a finished run
 
 
@@ -243,6 +137,7 @@ def test_a_task_reads_the_files_of_its_corpus(select):
     assert parses["log_probabilities"] == parses["parses"].replace(".translation", ".logp")
     assert inputs.reference(SimpleNamespace(task="wsj", part="dev")) == "results/quick/corpora/wsj/dev.trees"
     assert inputs.reference(SimpleNamespace(task="ende", part="dev")) == "results/quick/corpora/ende/dev.target"
+    assert inputs.language(SimpleNamespace(task="ende")) == "de"
 
 
 def test_plain_sentences_are_parsed_in_shards_which_are_gathered_in_order(select):
@@ -312,105 +207,37 @@ def test_without_a_gpu_jobs_request_the_hours_of_their_cpu_cores(select):
     assert cpu[2] > gpu[2]
 
 
+def check(*words, overlays=()):
+    """The experiment of a call with `--config WORDS`."""
+    sources, _ = sources_of(overlays, words)
+    return checked(sources, {})[0]
+
+
 def test_faults_of_a_call_are_reported_before_anything_runs(tmp_path, monkeypatch):
-    values: dict = {}
-    for source in read_sources([]).values():
-        merge(values, source)
     with pytest.raises(InputError, match=r"^--config: mirror: nowhere: no such folder; correct it$"):
-        checked(values | {"mirror": "nowhere"}, [], ["mirror=nowhere"])
+        check("mirror=nowhere")
     monkeypatch.setenv("TRANSFORMER_MIRROR", "nowhere")
     with pytest.raises(InputError, match=r"^nowhere: no such folder; correct .*, or TRANSFORMER_MIRROR$"):
-        checked(values, [], [])
-    checked(values | {"mirror": str(tmp_path)}, [], [f"mirror={tmp_path}"])  # it is used instead
-    for key, folder in (("results", ""), ("packages", ""), ("results", " a"), ("mirror", "a\nb")):
-        with pytest.raises(
-            InputError, match=rf"^--config: {key}: .* names no folder; write a name without line breaks"
-        ):
-            checked(values | {key: folder}, [], [f"{key}={json.dumps(folder)}"])
-    monkeypatch.delenv("TRANSFORMER_MIRROR")
-    with pytest.raises(InputError, match=r"^--config: seeds: Input should be a valid array \(got 1\)$"):
-        checked(values | {"seeds": 1}, [], ["seeds=1"])
-    (tmp_path / "twice.yaml").write_text("seeds: [1]\nseeds: [2]\n")
-    with pytest.raises(InputError, match="seeds comes twice"):
-        checked(values, [tmp_path / "twice.yaml"], [])
-    empty, filled = ({"slurm_account": SimpleNamespace(raw=raw), "gpu": 0} for raw in ("'FILL_IN'", "mine"))
-    for some in ((empty,), (filled, empty)):
-        with pytest.raises(InputError, match="account or partition is not filled in; copy profiles/slurm to my-slurm"):
-            check_filled_in(*some)
-    check_filled_in(filled, filled)
-
-
-def test_names_that_no_rule_has_and_counts_that_are_no_numbers_are_refused():
-    rules = rule_names(ROOT, ["pair_pages"])
-    assert {"train", "translate", "measure_step_time", "trial", "everything", "pair_pages"} <= rules
-    written = (ROOT / "profiles/slurm/profile.yaml").read_text()
-    profile = yaml.safe_load(re.sub(r'^    # (\w+: ["\d])', r"    \1", written, flags=re.MULTILINE))
-    assert {"gpu_model", "nodes", "trainings_per_gpu"} <= profile["set-resources"]["train"].keys()
-    check_set(rules, profile["set-resources"], profile["set-threads"], {})
-    expressions = {"gpu": "attempt", "nodes": "2 if attempt > 1 else 1", "trainings_per_gpu": "3 // attempt", "mine": 1}
-    expressions |= {"runtime": "60 * attempt", "mem": "16 GB", "disk": 10**9, "micro_batch_tokens": 0}
-    check_set(rules, {"train": expressions, "tokenise_x": {"gpu": 0}}, {"score": "attempt + 1"}, {}, ["mine"])
-    number = "is not a whole number; write one such as 4"
-    for resources, threads, told in (
-        ({"trian": {"gpu": 1}}, {}, "--set-resources: trian: unknown rule trian; did you mean train?"),
-        ({}, {"trian": 4}, "--set-threads: trian: unknown rule trian; did you mean train?"),
-        ({"train": {"gpus": 1}}, {}, "train.gpus: unknown resource gpus; did you mean gpu? (give one of your own in"),
-        *(({"train": {name: "eight"}}, {}, f"train.{name}: eight {number}") for name in COUNTS[1:]),
-        *(({"score": {"gpu": each}}, {}, f"score.gpu: {each} {number}") for each in ("1,5", "'8'", "1.5", "-1", "2 x")),
-        ({"train": {"micro_batch_tokens": "12500 // attempt"}}, {}, f"tokens: 12500 // attempt {number}"),
-        *(({"train": {name: 0}}, {}, f"train.{name}: 0 is not at least 1") for name in POSITIVE[1:]),
-        ({}, {"train": 0}, "--set-threads: train.threads: 0 is not at least 1"),
-        *(({"train": {"runtime": each}}, {}, f"runtime: {each} is not a time; write one") for each in ("5x", "5h30m")),
-        *(({"train": {name: "-1GB"}}, {}, f"{name}: -1GB is not a size; write one") for name in ("mem", "disk")),
-        ({}, {"train": "attempt"}, f"--set-threads: train.threads: attempt {number}"),
-    ):
-        with pytest.raises(InputError, match=re.escape(told)):
-            check_set(rules, resources, threads, {})
-    with pytest.raises(InputError, match="--default-resources: runtime: 5x is not a time; write"):
-        check_set(rules, {}, {}, {"runtime": "5x", "mine": "x"})
-    check_set(rules, {"train": {"mine": 1}}, {}, {"mine": "x", "runtime": "60 * attempt", "mem_mb": None})
-
-
-def test_no_resource_of_a_rule_or_of_the_executor_for_slurm_is_refused():
-    rules = "".join(path.read_text() for path in (ROOT / "workflow/rules").glob("*.smk"))
-    blocks = "".join(block for _, block in re.findall(r"\n( +)resources:\n((?:\1    \w.*\n)+)", rules))
-    ours = set(re.findall(r"^ +(\w+)=", blocks, re.MULTILINE)) - {"limits", "training_threads"}  # these are computed
-    executor = Path(snakemake_executor_plugin_slurm.__file__).parent
-    read = "".join(path.read_text() for path in executor.glob("*.py"))
-    slurms = set(re.findall(r"job\.resources\.get\(\s*\"(\w+)\"", read))
-    assert len(ours) > 5
-    assert len(slurms) > 10
-    assert ours | slurms <= set(RESOURCES)
-
-
-LISTS = st.dictionaries(st.sampled_from(["a", "a+", "b+"]), st.lists(st.integers(0, 5), max_size=3))
-INNER = st.fixed_dictionaries({"inner": LISTS})
-
-
-@given(st.lists(st.builds(lambda lists, inner: lists | inner, LISTS, INNER), max_size=4))
-def test_lists_that_overlays_add_to_are_the_same_for_snakemake_and_for_us(sources):
-    """Of several lists KEY+, Snakemake keeps the last. Its `config` and the files together have all of them."""
-    snakemakes: dict = {}
-    for source in sources:
-        update_config(snakemakes, source)
-    add_all(snakemakes, merged(sources))
-    assert snakemakes == merged(sources)
+        check()
+    check(f"mirror={tmp_path}")  # it is used instead
 
 
 def test_an_overlay_of_one_task_changes_only_this_task(tmp_path):
     """In config.yaml the tasks share their decoding by a YAML alias. Snakemake merges overlays into a copy of it."""
     path = tmp_path / "overlay.yaml"
     path.write_text("{experiment: mine, tasks: {ende: {decoding: {alpha: 1.0}}}}")
-    values: dict = {}
-    for source in read_sources([path]).values():
-        merge(values, source)
-    for experiment in (read_experiment([path]), checked(values, [path], [])):
-        shown = {task: settings.decoding.alpha for task, settings in experiment.tasks.items()}
-        assert shown == {"ende": 1.0, "enfr": 0.6, "wsj": 0.3, "semi": 0.3}
-        assert experiment.tasks["ende"].decoding.beam == 4
+    experiment = check(overlays=[path])
+    shown = {task: settings.decoding.alpha for task, settings in experiment.tasks.items()}
+    assert shown == {"ende": 1.0, "enfr": 0.6, "wsj": 0.3, "semi": 0.3}
 
 
-def test_a_folder_of_results_that_cannot_be_written_is_refused_with_a_remedy(tmp_path, monkeypatch):
+def test_a_workflow_that_has_this_one_as_a_module_gives_its_keys():
+    sources, _ = sources_of([], ["seeds=[3]"])
+    experiment, _ = checked(sources, {"experiment": "its", "seeds": [7]})
+    assert (experiment.experiment, experiment.seeds) == ("its", (3,))
+
+
+def test_a_folder_of_results_that_cannot_be_written_is_refused_with_a_remedy(tmp_path):
     check_writable(tmp_path / "new/results")
     assert not (tmp_path / "new").exists()
     (tmp_path / "file").touch()
@@ -419,21 +246,6 @@ def test_a_folder_of_results_that_cannot_be_written_is_refused_with_a_remedy(tmp
     (tmp_path / "link").symlink_to(tmp_path / "unmounted")
     with pytest.raises(InputError, match=r"^results: .*/link is not a folder that you may write to"):
         check_writable(tmp_path / "link/quick")
-    monkeypatch.setattr(os, "access", lambda *_: False)  # root may write to every folder
-    with pytest.raises(InputError, match=f"^results: {tmp_path} is not a folder that you may write to"):
-        check_writable(tmp_path / "results")
-
-
-def test_a_report_is_refused_before_the_work_if_it_cannot_be_written(tmp_path):
-    check_report(tmp_path / "report.html")
-    (tmp_path / "old.zip").touch()
-    check_report(tmp_path / "old.zip")
-    with pytest.raises(SystemExit, match=f"^error: --report: {tmp_path}/no folder: no .*'{tmp_path}/no folder'"):
-        check_report(tmp_path / "no folder/report.html")
-    with pytest.raises(SystemExit, match=f"^error: --report: {tmp_path} cannot be written; name another file$"):
-        check_report(tmp_path)
-    with pytest.raises(SystemExit, match=f"^error: --report: {tmp_path}/old.zip: no such folder"):
-        check_report(tmp_path / "old.zip/report.html")
 
 
 def test_a_package_averages_the_last_checkpoints(select):

@@ -54,15 +54,6 @@ def test_every_rule_with_a_command_requests_resources_or_is_local():
 
 
 @pytest.mark.workflow
-def test_an_account_that_is_not_filled_in_is_refused_before_anything_runs():
-    command = [Path(sys.executable).with_name("snakemake"), "tables", "--profile", "profiles/slurm"]
-    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
-    assert run.returncode
-    message = "account or partition is not filled in; copy profiles/slurm to my-slurm"
-    assert message in run.stdout + run.stderr
-
-
-@pytest.mark.workflow
 def test_every_job_on_a_node_requests_resources_within_the_limits_of_the_profile(jobs):
     _, requests = jobs
     on_nodes = {"read_files", "learn_subwords", "encode_part", "train", "average_checkpoints", "translate"}

@@ -14,13 +14,12 @@ def plan(arguments: argparse.Namespace) -> None:
     """Print what an experiment will cost in time, memory and disk, without running any of it."""
     from transformer.support.faults import ConfigError
     from transformer.support.strict import located
-    from workflow.experiment.advice import check_name, warnings_of
+    from workflow.experiment.advice import warnings_of
     from workflow.experiment.config import read_experiment, read_sources
     from workflow.experiment.downloads import downloads_of
 
     experiment = read_experiment(arguments.configfile)  # reports faults before the measurements below
     sources = read_sources(arguments.configfile)
-    check_name(experiment, sources)
     warnings = warnings_of(experiment, sources)
     try:
         downloads_of(experiment)

@@ -1,38 +1,55 @@
 """The experiment that snakemake was called for, checked before anything runs."""
 
-import contextlib
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 from transformer.corpora.fetch import Download
 from transformer.corpora.self_training import SelfTraining
 from transformer.support.faults import ConfigError, Fault, with_source
 from transformer.support.files import InputError, check_mirror
-from transformer.support.strict import load_sources, located, merge, merged, parse_yaml, read_keys, union
-from workflow.dag.inputs import Inputs
+from transformer.support.strict import load_sources, located, merged, parse_yaml
 from workflow.dag.runs import Runs
-from workflow.experiment.advice import check_name, different, warnings_of
 from workflow.experiment.config import Experiment, read_sources
-from workflow.experiment.downloads import downloads_of, future_date, tasks_read
+from workflow.experiment.downloads import downloads_of, future_date
 from workflow.experiment.origin import check_origin
 
+Sources = dict[str, Mapping[str, Any]]
 
-def checked(config: Mapping[str, Any], overlays: Iterable[Path], given: Iterable[str]) -> Experiment:
-    """The experiment of a config that Snakemake has merged from `overlays` and from --config, whose words are `given`.
 
-    When another workflow uses this as a module, its config may have only some keys. The project's files have the rest.
+def sources_of(overlays: Iterable[Path], given: Iterable[str]) -> tuple[Sources, bool]:
+    """The values of each file and of --config, by its name, and whether the user allows that runs are replaced.
 
-    Raises ConfigError if the folder of `mirror` or `packages` does not exist, and the errors of `load_sources`,
-    `read_sources`, `check_name`, `check_trial`, and, for the mirror of the environment, `check_mirror`.
+    `given` are the words KEY=VALUE of --config. Values are read as in a file; Snakemake reads 1_0 as 10, and true as a
+    text. A value that is not YAML is a text. Raises InputError for one that is missing, and the errors of
+    `read_sources` and `parse_yaml`.
     """
-    sources = _sources(overlays, given)
-    values = merged([*read_sources([]).values(), config, sources["--config"]])
-    add_all(values, merged(sources.values()))
-    experiment = load_sources(Experiment, values, sources)
-    check_name(experiment, sources)
+    values: dict[str, Any] = {}
+    for word in given:
+        key, _, text = word.partition("=")
+        if not text:  # as an unset variable leaves it
+            raise InputError(f"--config: {key} has no value; write it behind {key}=, or {key}=null for none")
+        try:
+            values[key] = parse_yaml(text, "--config")
+        except ConfigError as error:
+            raise ConfigError("", [each._replace(keys=(key,), source="--config") for each in error.faults]) from None
+        except InputError:
+            values[key] = text
+    replace = values.pop("replace", False)
+    if not isinstance(replace, bool):
+        raise InputError(f"--config: replace: {replace} is neither true nor false")
+    return {**read_sources(overlays), "--config": values}, replace
+
+
+def checked(sources: Sources, config: Mapping[str, Any]) -> tuple[Experiment, dict[str, Download]]:
+    """The experiment of some sources, and the downloads that it needs.
+
+    `config` has the keys that another workflow gives to this one, its module. Raises ConfigError if the folder of
+    `mirror` or `packages` does not exist, and the errors of `load_sources`, `check_trial`, `check_mirror` (for that of
+    the environment), `check_writable` and `downloads_of`.
+    """
+    experiment = load_sources(Experiment, merged([*sources.values(), config, sources["--config"]]), sources)
     if experiment.trial:
         from workflow.experiment.trial import archives, check_trial  # it needs SciPy, which takes a while to load
 
@@ -43,43 +60,11 @@ def checked(config: Mapping[str, Any], overlays: Iterable[Path], given: Iterable
             raise ConfigError("", [with_source(Fault((key,), f"{folder}: no such folder; correct it"), sources)])
     if not experiment.mirror and (mirror := os.environ.get("TRANSFORMER_MIRROR")):
         check_mirror(Path(mirror))
-    return experiment
-
-
-def add_all(values: Any, sources: Any) -> None:
-    """Add to each list KEY+ of `values` what `sources` add. Of such lists in several files, Snakemake has the last."""
-    for key, value in sources.items():
-        if isinstance(value, Mapping) and isinstance(values.get(key), Mapping):
-            add_all(values[key], value)
-        elif str(key).endswith("+") and isinstance(value, list) and isinstance(values.get(key), list):
-            values[key] = union(value, values[key])
-
-
-def _sources(overlays: Iterable[Path], given: Iterable[str]) -> dict[str, Mapping[str, Any]]:
-    """The values of each file and of --config, by its name."""
-    return {**read_sources(overlays), "--config": _typed(given)}
-
-
-def _typed(given: Iterable[str]) -> dict[str, Any]:
-    """The keys and values of --config, read as in a file. Snakemake reads 1_0 as 10, and leaves true and null as texts.
-
-    A value that is not YAML is a text. Raises ConfigError that lists the faults of `parse_yaml`.
-    """
-    values: dict[str, Any] = {}
-    faults: list[Fault] = []
-    for entry in given:
-        key, _, text = entry.partition("=")
-        try:
-            merge(values, {key: parse_yaml(text, "--config")})
-        except ConfigError as error:
-            faults += [fault._replace(keys=(key,), source="--config") for fault in error.faults]
-        except InputError as error:
-            if text.startswith(("[", "{")):
-                faults.append(Fault((key,), str(error), "--config"))
-            merge(values, {key: text})
-    if faults:
-        raise ConfigError("", faults)
-    return values
+    check_writable(Path(experiment.results))
+    try:
+        return experiment, downloads_of(experiment)
+    except ConfigError as error:
+        raise located(error, sources) from None
 
 
 def check_writable(results: Path) -> None:
@@ -92,34 +77,13 @@ def check_writable(results: Path) -> None:
         )
 
 
-def needed(experiment: Experiment, overlays: Iterable[Path], given: Iterable[str]) -> dict[str, Download]:
-    """The downloads that the experiment needs. Raises the errors of `downloads_of`, with their sources."""
-    try:
-        return downloads_of(experiment)
-    except ConfigError as error:
-        raise located(error, _sources(overlays, given)) from None
-
-
-def warnings(experiment: Experiment, overlays: Iterable[Path], given: Iterable[str]) -> list[str]:
-    """What a user should know before anything runs (`warnings_of`)."""
-    return warnings_of(experiment, _sources(overlays, given))
-
-
-def replaced(experiment: Experiment, inputs: Inputs) -> list[str]:
-    """A line for each task whose corpus in the folder of results is another one, as that of an experiment of this name.
-
-    It would be made again, and all that depends on it.
-    """
-    lines = []
-    for task in tasks_read(experiment):
-        path = Path(inputs.paths.corpus(task), "config.yaml")
-        new = inputs.task_corpus(SimpleNamespace(task=task))
-        with contextlib.suppress(InputError):  # where there is none, or a job was interrupted
-            if keys := [".".join(map(str, each)) for each in different(read_keys(path), new)]:
-                shown = ", ".join(keys[:3] + ["..."] * bool(keys[3:]))
-                text = f"is of another corpus ({shown}), which would be replaced; give this experiment another name, or"
-                lines.append(f"{path}: {text} go on: what depends on it is made again")
-    return lines
+def check_filled_in(*resources: Mapping[str, Any]) -> None:
+    """Raises InputError if an account or a partition in the profile is still FILL_IN."""
+    if any("FILL_IN" in str(getattr(value, "raw", value)) for some in resources for value in some.values()):
+        raise InputError(
+            "account or partition is not filled in; copy profiles/slurm to my-slurm, replace each FILL_IN in its "
+            "profile.yaml, and give --profile my-slurm"
+        )
 
 
 def check_packages(experiment: Experiment, runs: Runs, scored: Sequence[str]) -> None:

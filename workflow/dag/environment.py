@@ -34,11 +34,6 @@ def _same(folder: str, clone: Path) -> bool:
     return Path(folder).exists() and clone.samefile(folder)
 
 
-def find_first_in(folder: Path) -> None:
-    """Let this process and those that it starts find programs in this folder before all others."""
-    os.environ["PATH"] = os.pathsep.join([str(folder.absolute()), os.environ["PATH"]])
-
-
 def path_to(clone: Path) -> Path:
     """A path from the working folder to the clone that does not depend on where either is.
 
@@ -64,11 +59,10 @@ def command_prefix(clone: Path, mirror: str | None, *, own_python: bool, silent:
     """
     commands = ["set -euo pipefail", *["exec > /dev/null"] * silent]
     modules = f"PYTHONPATH={shlex.quote(str(clone))}${{PYTHONPATH:+:$PYTHONPATH}}"
-    launch = f"LAUNCH={shlex.quote(f'{clone}/workflow/jobs/launch.sh')}"
-    commands.append(f"export PYTHONUTF8=1 PYTHONSAFEPATH=1 {modules} {launch}")
+    commands.append(f"export PYTHONUTF8=1 PYTHONSAFEPATH=1 {modules}")
+    commands.append(f"export LAUNCH={shlex.quote(f'{clone}/workflow/jobs/launch.sh')}")
     if own_python:
-        path = f"PATH={shlex.quote(str(PYTHON.parent))}:$PATH"
-        commands += ["unset BASH_ENV", "unset -f python torchrun", path]
+        commands.append(f"unset BASH_ENV; unset -f python torchrun; PATH={shlex.quote(str(PYTHON.parent))}:$PATH")
     if mirror:
         commands.append(f"export TRANSFORMER_MIRROR={shlex.quote(mirror)}")
     return "".join(f"{command}; " for command in commands)
@@ -84,7 +78,7 @@ def complete() -> None:
     try:
         cache = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache", "snakemake").expanduser()
         cache.mkdir(parents=True, exist_ok=True)
-        usable = os.access(cache, os.W_OK | os.X_OK)
+        usable = os.access(cache, os.W_OK)
     except (OSError, RuntimeError):  # RuntimeError: this user has no home
         usable = False
     if not usable:

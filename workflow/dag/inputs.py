@@ -90,6 +90,11 @@ class Inputs:
         task = self.experiment.tasks[wildcards.task]
         return plain(TaskCorpus(task.corpus, task.source, task.target, self.experiment.corpora[task.corpus]))
 
+    def vocabulary_config(self, wildcards: Wildcards) -> Any:
+        """What a task's vocabulary is learnt with, besides the text."""
+        task = self.experiment.tasks[wildcards.task]
+        return {"vocabulary": task.vocabulary, "kind": task.kind, **plain(self.experiment.subwords)}
+
     def language(self, wildcards: Wildcards) -> str:
         """The language into which models of a task translate."""
         return self.experiment.tasks[wildcards.task].target

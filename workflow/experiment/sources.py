@@ -17,18 +17,6 @@ PARTS = {
     "models/marks.yaml": (0, "config/multi30k-tiny.yaml models/marks.yaml"),
     "config/own-text.yaml": (-1, "config/own-text.yaml mine.yaml"),
 }
-# The experiments whose files in config/ come with the project. Another file there is the user's.
-SHIPPED = (
-    "help-pages",
-    "multi30k",
-    "multi30k-tiny",
-    "paper",
-    "quick-captions",
-    "replication",
-    "small",
-    "wider",
-    "wsj-cpu",
-)
 RELEASED = OWN_FILES[0].parents[1] / "docs"  # the released results: a folder for each experiment
 
 

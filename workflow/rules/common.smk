@@ -17,19 +17,13 @@ if fault := environment.fault_of(Path(CLONE)):
 
 from transformer.support.files import InputError, told
 from transformer.support.strict import plain
-from workflow.dag.checks import (
-    check_packages,
-    check_writable,
-    checked,
-    needed,
-    replaced,
-    warnings,
-)
+from workflow.dag.checks import check_filled_in, check_packages, checked, sources_of
+from workflow.dag.diff import Diff
 from workflow.dag.inputs import Inputs
 from workflow.dag.paths import Paths
-from workflow.dag.profile import check_filled_in, check_set, rule_names
 from workflow.dag.resources import Demands, growing
 from workflow.dag.runs import Runs
+from workflow.experiment.advice import warnings_of
 from workflow.results.selection import Selection
 
 # Snakemake's modules stay until the end. Unless the garbage collector leaves them alone, `snakemake -n` takes 0.4 s longer.
@@ -45,43 +39,43 @@ def refusing():
         sys.exit(f"error: {told(error)}")
 
 
-given = (workflow.overwrite_configfiles, workflow.config_settings.config_args)
 asked = workflow.resource_settings
-with refusing():
-    experiment = checked(config, *given)
-    downloads = needed(experiment, *given)
-    check_writable(Path(Paths.of(experiment).results))
-    check_filled_in(asked.default_resources or {}, *(asked.overwrite_resources or {}).values())
-if workflow.is_main_process:
-    for warning in warnings(experiment, *given):
-        logger.warning(warning)
-
 # The path to the clone by which rules name its files. It stays the same if the clone is moved, mounted elsewhere or
 # reached by a link, so nothing is made again.
 HERE = environment.path_to(Path(CLONE))
-paths = Paths.of(experiment)
-runs = Runs(experiment, paths)
 with refusing():
+    sources, may_replace = sources_of(workflow.overwrite_configfiles, workflow.config_settings.config_args)
+    of_module = {} if workflow.modifier.parent_modifier is None else {**config}
+    of_module.pop("replace", None)  # of --config
+    experiment, downloads = checked(sources, of_module)
+    check_filled_in(asked.default_resources or {}, *(asked.overwrite_resources or {}).values())
+    paths = Paths.of(experiment)
+    runs = Runs(experiment, paths)
     selection = Selection(experiment, runs, HERE / "config/published.yaml")
+    if workflow.is_main_process:
+        for warning in warnings_of(experiment, sources):
+            logger.warning(warning)
+        if experiment.packages:  # those that tables and figures need
+            check_packages(experiment, runs, selection.scored)
 packed_results = [result.rule for _, result, _ in selection.planned if result.packed]
 inputs = Inputs(experiment, runs, downloads)
 demands = Demands(experiment, runs, asked.overwrite_resources or {})
-# Rules of a workflow that has this one as a module are not known here.
-if workflow.modifier.parent_modifier is None:
-    with refusing():
-        check_set(
-            rule_names(Path(CLONE), inputs.makings, (result.rule for _, result in selection.results)),
-            asked.overwrite_resources,
-            asked.overwrite_threads,
-            asked.default_resources or {},
-            asked.resources,
-        )
-if workflow.is_main_process:
-    for warning in replaced(experiment, inputs):
-        logger.warning(warning)
-    if experiment.packages:  # those that tables and figures need
-        with refusing():
-            check_packages(experiment, runs, selection.scored)
+diff = Diff(inputs)
+
+
+def kept(what):
+    """An input function without files: it asks whether making a run, text or vocabulary would replace a finished run."""
+
+    def ask(wildcards):
+        if workflow.is_main_process:
+            dry = workflow.dryrun or workflow.executor_plugin is None  # such as for --report
+            with refusing():
+                if text := diff.told(what, wildcards, allowed=may_replace, dry=dry):
+                    logger.warning(text)
+        return []
+
+    return ask
+
 
 DOWNLOADS, RESULTS = paths.downloads, paths.results
 RUN, LOG, BENCHMARK, PACKAGE = paths.run, paths.log, paths.benchmark, paths.package

@@ -10,6 +10,8 @@ localrules:
 
 
 rule configure_corpus:
+    input:
+        kept("text"),
     output:
         f"{RESULTS}/corpora/{{task}}/config.yaml",
     log:

@@ -2,8 +2,28 @@
 # `cache` identifies a result by its inputs and params, so no param names a folder of the experiment (docs/cluster.md).
 
 
+localrules:
+    configure_subwords,
+
+
+rule configure_subwords:
+    input:
+        kept("vocabulary"),
+    output:
+        f"{RESULTS}/subwords/{{task}}.yaml",
+    log:
+        f"{RESULTS}/logs/{{task}}/configure_subwords.log",
+    conda:
+        "../../environment.yml"
+    params:
+        config=inputs.vocabulary_config,
+    script:
+        "../jobs/write_config.py"
+
+
 rule learn_subwords:
     input:
+        config=f"{RESULTS}/subwords/{{task}}.yaml",
         source=f"{RESULTS}/corpora/{{task}}/train.source",
         target=f"{RESULTS}/corpora/{{task}}/train.target",
         code=code("subwords"),
@@ -19,13 +39,11 @@ rule learn_subwords:
         runtime=demands.reading_minutes,
         mem_mb=growing(demands.learning_megabytes),
     params:
-        vocabulary=lookup("{task}/vocabulary", within=SETTINGS["tasks"]),
-        kind=lookup("{task}/kind", within=SETTINGS["tasks"]),
-        pairs=experiment.subwords.pairs,
-        seed=experiment.subwords.seed,
+        of=inputs.vocabulary_config,
     shell:
         "python -m transformer subwords --source {input.source:q} --target {input.target:q} --output {output:q}"
-        " --vocabulary {params.vocabulary:q} --kind {params.kind:q} --pairs {params.pairs:q} --seed {params.seed:q}"
+        " --vocabulary {params.of[vocabulary]:q} --kind {params.of[kind]:q} --pairs {params.of[pairs]:q}"
+        " --seed {params.of[seed]:q}"
         " 2>&1 | tee -i {log:q}"
 
 

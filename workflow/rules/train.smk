@@ -29,6 +29,7 @@ rule configure_run:
 # depends on it.
 rule train:
     input:
+        kept("run"),
         config=f"{RUN}/config.yaml",
         subwords=f"{RESULTS}/subwords/{{task}}.model",
         ids=f"{RESULTS}/tokens/{{task}}/train.ids.npy",

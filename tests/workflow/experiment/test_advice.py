@@ -1,14 +1,12 @@
-import shutil
 from pathlib import Path
 
 import pytest
 
 from transformer.support.files import InputError
 from transformer.support.strict import read_keys
-from workflow.experiment import advice, sources
-from workflow.experiment.advice import check_name, warnings_of
+from workflow.experiment.advice import warnings_of
 from workflow.experiment.config import read_experiment
-from workflow.experiment.sources import OWN_FILES, PARTS, SHIPPED, read_sources
+from workflow.experiment.sources import OWN_FILES, PARTS, read_sources
 
 CONFIG = OWN_FILES[0].parent
 MINE = "tasks: {mine: {corpus: multi30k, source: de, target: en, vocabulary: 3000, models: [base]}}"
@@ -22,9 +20,7 @@ def given(tmp_path, monkeypatch):
     def check(*overlays):
         Path("own.yaml").write_text(overlays[-1])
         files = [*(CONFIG / f"{name}.yaml" for name in overlays[:-1]), Path("own.yaml")]
-        experiment, sources = read_experiment(files), read_sources(files)
-        check_name(experiment, sources)
-        return warnings_of(experiment, sources)
+        return warnings_of(read_experiment(files), read_sources(files))
 
     return check
 
@@ -32,92 +28,14 @@ def given(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     "overlays",
     [
-        ("tasks: {ende: {corpus: multi30k}}",),
-        ("tasks: {ende: {vocabulary: 500}}",),
-        ("tasks: {ende: {decoding: {alpha: 1.0}}}",),
-        ("tasks: {enfr: {target: de}}",),
-        ("models: {base: {steps: 700}}",),
-        ("models: {A-h1: {h: 2}}",),
-        ("scale: {width: 1/8}",),
-        ("subwords: {pairs: 1000}",),
-        ("corpora: {libreoffice-help: {cleaning: {words: [1, 9]}}}",),
-        ("length: {steps: {copy: 9000}}",),
-        ("small", "seeds: [1]\nmodels: {base: {learning_rate: 2.0}}"),
-        ("small", "experiment: quick"),
-        ("experiment: small",),
-        ("quick-captions", "tasks: {ende: {corpus: libreoffice-help}}"),
-    ],
-)
-def test_a_shipped_name_with_other_values_is_refused(given, overlays):
-    with pytest.raises(InputError, match=r"is not that of the experiment .*, whose results it would replace; name an"):
-        given(*overlays)
-
-
-@pytest.mark.parametrize("folder", ["./results", "results/", "a/../results", "{here}/results", "link", "upper"])
-def test_a_shipped_name_is_refused_however_its_folder_is_written(given, tmp_path, folder):
-    (tmp_path / "results/small").mkdir(parents=True)
-    (tmp_path / "link").symlink_to("results")
-    (tmp_path / "upper").mkdir()
-    (tmp_path / "upper/SMALL").symlink_to("../results/small")  # one folder, as where a file system ignores case
-    name = "SMALL" if folder == "upper" else "small"
-    own = f"experiment: {name}\nresults: {folder.format(here=tmp_path)}\nmodels: {{base: {{P_drop: 0.3}}}}"
-    with pytest.raises(InputError, match="whose results it would replace"):
-        given("small", own)
-
-
-@pytest.mark.parametrize("before", ["own-text.yaml", "small.yaml"])
-def test_a_user_s_experiment_in_config_is_its_own_whatever_comes_before_it(tmp_path, monkeypatch, before):
-    folder = shutil.copytree(CONFIG, tmp_path / "config")
-    for module in (advice, sources):
-        monkeypatch.setattr(module, "OWN_FILES", tuple(folder / path.name for path in OWN_FILES))
-    mine, other = folder / "mine.yaml", tmp_path / "other.yaml"
-    mine.write_text("experiment: mine\nonly: [ende]\ntasks: {ende: {models: [base]}}\nmodels: {base: {P_drop: 0.2}}")
-    other.write_text("models: {base: {P_drop: 0.3}}")
-    files = [folder / before, mine]
-    check_name(read_experiment(files), read_sources(files))
-    for files in ([folder / before, mine, other], [mine, folder / "small.yaml"]):
-        with pytest.raises(InputError, match=r"models\.base\.P_drop: is not that of the experiment"):
-            check_name(read_experiment(files), read_sources(files))
-
-
-def test_the_shipped_experiments_are_in_config():
-    assert [read_keys(CONFIG / f"{name}.yaml")["experiment"] for name in SHIPPED] == list(SHIPPED)
-
-
-def test_a_trial_s_row_with_a_shipped_name_is_told_to_take_another(given):
-    with pytest.raises(InputError, match="or give the row of the trial a name of its own"):
-        given("small", "models: {A-h4: {eps_ls: 0.05}}\ntrial: {row: A-h4}")
-
-
-def test_the_refusal_names_the_user_s_keys_only(given):
-    with pytest.raises(InputError) as error:
-        given("experiment: small\nmodels:\n  base: {steps: 9999}\n")
-    assert str(error.value).startswith("own.yaml, line 3: models.base.steps: is not that of the experiment small")
-
-
-@pytest.mark.parametrize(
-    "overlays",
-    [
-        ("experiment: mine\ntasks: {ende: {corpus: multi30k}}\nscale: {width: 1/8}",),
-        ("small", "experiment: mine\nmodels: {base: {learning_rate: 2.0}}"),
         ("seeds: [1, 2]\nnotes: [Mine.]\nmirror: null\nsearches: null\ntable3_average: 1",),
         ("tasks: {ende: {models+: [mine]}}\nmodels: {mine: {h: 2, d_k: 256, d_v: 256}}",),
-        ("tasks: {ende: {models: [base, A-h1]}}",),
-        ("only: [enfr, ende]",),
         ("experiment: mine\nonly: [ende, mine]\n" + MINE,),
-        ("tasks: {wsj: {models: []}, semi: {models: []}}\nmodels: {parser: {steps: 800}}",),
         ("paper", "corpora: {penn-treebank: {trees: /data/wsj}}"),
-        ("paper", "figures: {task: enfr, model: base}"),
-        ("length: {tasks: [copy], positions: [none], seeds: [7]}",),
-        ("table1: {r: 16}",),
-        ("scale: {width: 2/8}",),
-        ("scale: {width: 1/8}\nresults: elsewhere\nmodels: {base: {steps: 700}}",),
-        ("experiment: length\nmodels: {base: {steps: 700}}",),
-        ("small", ""),
     ],
 )
-def test_an_overlay_may_add_and_leave_out_and_a_name_of_its_own_allows_all(given, overlays):
-    assert given(*overlays[:-1], overlays[-1] or "seeds: [1]") == []
+def test_what_is_used_is_not_told(given, overlays):
+    assert given(*overlays) == []
 
 
 @pytest.mark.parametrize(
