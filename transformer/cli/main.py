@@ -37,12 +37,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         import argcomplete
 
         from transformer.cli import data, decoding, exchange, scores, training
-        from transformer.cli.command import check_files, docstring, parsed, parser
+        from transformer.cli.command import check_code, check_files, docstring, parsed, parser
 
         commands = parser(docstring(sys.modules[__name__]), (data, training, decoding, scores, exchange))
         argcomplete.autocomplete(commands)
         arguments = parsed(commands, argv)
         check_folder()
+        check_code(arguments)
         check_files(arguments)
         if arguments.chosen.prints:
             check_output()

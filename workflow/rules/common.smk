@@ -1,6 +1,7 @@
 # What all rules share: the checked experiment, its paths and its runs. workflow/dag computes them.
 
 import gc
+import os
 import shlex
 import sys
 from contextlib import contextmanager
@@ -57,13 +58,12 @@ if workflow.is_main_process:
     for warning in warnings(experiment, *given):
         logger.warning(warning)
 
-# The path to the clone by which rules name its files. It stays the same if the clone is moved, mounted elsewhere or
-# reached by a link, so nothing is made again.
-HERE = environment.path_to(Path(CLONE))
 paths = Paths.of(experiment)
 runs = Runs(experiment, paths)
 with refusing():
-    selection = Selection(experiment, runs, HERE / "config/published.yaml")
+    # A path that stays the same if the clone is moved with the working folder, or reached by a link.
+    numbers = Path(os.path.relpath(os.path.realpath(CLONE)), "config/published.yaml")
+    selection = Selection(experiment, runs, numbers)
 packed_results = [result.rule for _, result, _ in selection.planned if result.packed]
 inputs = Inputs(experiment, runs, downloads)
 demands = Demands(experiment, runs, asked.overwrite_resources or {})

@@ -22,12 +22,13 @@ rule configure_experiment:
 rule plan:
     input:
         config=f"{RESULTS}/experiment.yaml",
-        code=code("plan"),
     output:
         f"{RESULTS}/plan.md",
     log:
         f"{RESULTS}/logs/plan.log",
     conda:
         "../../environment.yml"
+    params:
+        code=digest("plan"),
     shell:
-        "python -m transformer plan --configfile {input.config:q} 2> {log:q} | tee -i {output:q}"
+        "python -m transformer plan --configfile {input.config:q} --code {params.code} 2> {log:q} | tee -i {output:q}"

@@ -6,7 +6,6 @@ rule learn_subwords:
     input:
         source=f"{RESULTS}/corpora/{{task}}/train.source",
         target=f"{RESULTS}/corpora/{{task}}/train.target",
-        code=code("subwords"),
     output:
         f"{RESULTS}/subwords/{{task}}.model",
     log:
@@ -19,6 +18,7 @@ rule learn_subwords:
         runtime=demands.reading_minutes,
         mem_mb=growing(demands.learning_megabytes),
     params:
+        code=digest("subwords"),
         vocabulary=lookup("{task}/vocabulary", within=SETTINGS["tasks"]),
         kind=lookup("{task}/kind", within=SETTINGS["tasks"]),
         pairs=experiment.subwords.pairs,
@@ -26,7 +26,7 @@ rule learn_subwords:
     shell:
         "python -m transformer subwords --source {input.source:q} --target {input.target:q} --output {output:q}"
         " --vocabulary {params.vocabulary:q} --kind {params.kind:q} --pairs {params.pairs:q} --seed {params.seed:q}"
-        " 2>&1 | tee -i {log:q}"
+        " --code {params.code} 2>&1 | tee -i {log:q}"
 
 
 rule encode_part:
@@ -34,7 +34,6 @@ rule encode_part:
         source=f"{RESULTS}/corpora/{{task}}/{{part}}.source",
         target=f"{RESULTS}/corpora/{{task}}/{{part}}.target",
         subwords=f"{RESULTS}/subwords/{{task}}.model",
-        code=code("encode"),
     output:
         ids=f"{RESULTS}/tokens/{{task}}/{{part}}.ids.npy",
         offsets=f"{RESULTS}/tokens/{{task}}/{{part}}.offsets.npy",
@@ -48,7 +47,8 @@ rule encode_part:
         runtime=demands.reading_minutes,
         mem_mb=growing(4000),
     params:
+        code=digest("encode"),
         part="{part}",
     shell:
         "python -m transformer encode --subwords {input.subwords:q} --source {input.source:q} --target {input.target:q}"
-        ' --output "$(dirname {output.ids:q})"/{params.part:q} --threads {threads} 2>&1 | tee -i {log:q}'
+        ' --output "$(dirname {output.ids:q})"/{params.part:q} --threads {threads} --code {params.code} 2>&1 | tee -i {log:q}'
