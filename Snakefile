@@ -94,8 +94,7 @@ rule figures:
 # are left out, because treebanks are licensed.
 rule scores:
     input:
-        files=read_by(*packed_results, *([] if experiment.packages else ["write_readmes"])),
-        code=module("workflow.jobs.pack"),
+        files=read_by(*packed_results, *([] if experiment.packages else ["remove_states"])),
     output:
         f"{RESULTS}/scores.tar.gz",
     log:
@@ -103,6 +102,7 @@ rule scores:
     conda:
         "environment.yml"
     params:
+        code=digest("workflow.jobs.pack"),
         packages=lambda wildcards: paths.packages,
         results=lambda wildcards: paths.results,
     script:
@@ -138,4 +138,4 @@ rule all:
     input:
         rules.tables.input,
         rules.figures.input,
-        [] if experiment.packages else [rules.write_readmes.output, rules.remove_states.output],
+        [] if experiment.packages else [cards(), rules.remove_states.output],

@@ -19,7 +19,7 @@ def test_every_command_has_help_that_names_it_as_it_was_called(capsys, monkeypat
     with pytest.raises(SystemExit):
         main(["--help"])
     commands = re.findall(r"^    ([a-z-]+)", capsys.readouterr().out, re.MULTILINE)
-    assert {"fetch", "corpus", "encode", "train", "package", "translate", "score", "import"} <= {*commands}
+    assert {"fetch", "corpus", "encode", "train", "package", "translate", "score", "export"} <= {*commands}
     for program in ("transformer", "transformer/__main__.py"):
         monkeypatch.setattr("sys.argv", [program])
         for command in commands:

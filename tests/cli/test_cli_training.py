@@ -120,7 +120,7 @@ def test_when_memory_runs_out_fewer_trainings_are_a_remedy_only_if_they_share_th
         with device.within_memory("ende base", "lower this"):
             raise error
 
-    monkeypatch.setattr(distributed, "joined", lambda: contextlib.nullcontext(distributed.World(size=processes)))
+    monkeypatch.setattr(distributed, "process_group", lambda: contextlib.nullcontext(distributed.World(size=processes)))
     monkeypatch.setattr(device, "choose_device", choose_device)
     monkeypatch.setattr(run, "train_run", train_run)
     assert main(training(house, tmp_path, trainings_per_gpu=3)) == 1

@@ -53,14 +53,3 @@ def test_versions_are_those_in_use_and_packages_that_are_not_installed_are_left_
     assert versions["python"] == platform.python_version()
     assert versions["torch"] == torch.__version__
     assert versions["sacrebleu"] == version("sacrebleu")
-
-
-def test_changed_code_of_a_named_folder_has_another_hash(tmp_path, monkeypatch):
-    monkeypatch.setattr(provenance, "ROOT", tmp_path)
-    for folder in ("model", "text"):
-        (tmp_path / "transformer" / folder).mkdir(parents=True)
-        (tmp_path / "transformer" / folder / "a.py").write_text("")
-    before = provenance.code("model"), provenance.code("model", "text")
-    (tmp_path / "transformer/text/a.py").write_text("1")
-    assert provenance.code("model") == before[0]
-    assert provenance.code("model", "text") != before[1]

@@ -18,7 +18,7 @@ def test_values_are_read_as_in_a_file_and_what_is_not_yaml_is_a_text():
         "models={base: {steps: 1300, P_drop: 0.2}, mine: {h: 4, d_k: 128}}",
         "seeds=[1, 2]",
         "searches=null",
-        "notes=[as of 2026, 'a: b', 2001-09-09, '5']",
+        "notes=[as of 2026, 'a: b', '2001-09-09', '5']",
         "scale={width: 1/8}",
         "results=a: b: c",
     )

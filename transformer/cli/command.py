@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 
 from transformer.package.defaults import HASHED
 from transformer.support.cpu import cores
+from transformer.support.digest import digest
 from transformer.support.files import InputError, is_open_as, same_file
 from transformer.support.strict import GREATEST_ALPHA, GREATEST_SEED
 
@@ -120,6 +121,7 @@ def parser(program: str, description: str | None, stages: Iterable[ModuleType]) 
         added = commands.add_parser(name, help=text, description=text)
         added.set_defaults(chosen=each)
         added.add_argument("--threads", type=threads, default=cores(), help="CPU threads (default: all)")
+        added.add_argument("--code", nargs="+", help=argparse.SUPPRESS)  # from Snakemake; `check_code` explains it
         for argument in each.arguments:
             argument(added)
         added.set_defaults(paths=[action for action in added._actions if hasattr(action, "files")])
@@ -135,6 +137,16 @@ def parsed(commands: Parser, argv: Sequence[str] | None) -> argparse.Namespace:
         commands.error(f"unrecognized arguments: {' '.join(rest)}{remedy}")
     check_files(arguments)
     return arguments
+
+
+def check_code(arguments: argparse.Namespace) -> None:
+    """Raises InputError if the code of a command is no longer that with which Snakemake has planned it.
+
+    Its result would count as that of the planned code, if this code is brought back before the next call.
+    """
+    name = arguments.chosen.handler.__name__
+    if arguments.code and digest(name) not in arguments.code:
+        raise InputError(f"the code of {name} has changed since Snakemake planned this job; call snakemake again")
 
 
 def check_files(arguments: argparse.Namespace) -> None:

@@ -43,7 +43,7 @@ def main(argv: Sequence[str] | None = None, program: str = "transformer", stages
             return _failed("standard input, output or error is closed; redirect it to a file or to /dev/null")
         import argcomplete
 
-        from transformer.cli.command import parsed, parser
+        from transformer.cli.command import check_code, parsed, parser
 
         description = (stages[0] if stages else sys.modules[__name__]).__doc__
         if not stages:
@@ -55,6 +55,7 @@ def main(argv: Sequence[str] | None = None, program: str = "transformer", stages
         commands = parser(program, description, stages)
         argcomplete.autocomplete(commands)
         arguments = parsed(commands, argv)
+        check_code(arguments)
         if arguments.chosen.torch:
             gc.disable()  # it would look for garbage among PyTorch's many objects while they load, in vain
             import torch

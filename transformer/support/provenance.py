@@ -1,6 +1,5 @@
 """What a run is trained with: the commit of this code, and the versions of the software that affects numbers."""
 
-import hashlib
 import platform
 import subprocess
 from importlib.metadata import PackageNotFoundError, version
@@ -34,11 +33,3 @@ def commit(folder: Path) -> str:
     except OSError:
         return "unknown"
     return described.stdout.strip() or "unknown"
-
-
-def code(*folders: str) -> str:
-    """One SHA-256 of all modules in these folders of the package."""
-    content = hashlib.sha256()
-    for path in sorted(path for folder in folders for path in (ROOT / "transformer" / folder).glob("*.py")):
-        content.update(f"{path.parent.name}/{path.name}\n".encode() + path.read_bytes())
-    return content.hexdigest()

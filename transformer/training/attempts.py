@@ -17,7 +17,6 @@ DECIDE_BITS = {  # the means that may change bits of the result, and how message
     "micro_batch_tokens": "{} subwords a pass",
     "compiled": "compiled: {}",
     "torch": "torch {}",
-    "code": "code {}",
 }
 
 

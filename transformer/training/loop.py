@@ -18,6 +18,7 @@ from transformer.model.ids import END, PADDING
 from transformer.model.masks import Rows
 from transformer.model.networks import network
 from transformer.support.device import auto_precision, within_memory
+from transformer.support.digest import digest
 from transformer.support.files import InputError
 from transformer.support.progress import Progress
 from transformer.support.strict import plain
@@ -31,7 +32,7 @@ from transformer.training.loss import per_subword
 from transformer.training.optimizer import learning_rate
 from transformer.training.passes import MICRO_BATCH_TOKENS, smaller_passes
 from transformer.training.signals import Interrupted, postponed_signals
-from transformer.training.state import StateWriter, TrainingState, changes, identity, newest_state
+from transformer.training.state import StateWriter, TrainingState, changes, identity, newest_state, set_aside
 from transformer.training.update import Updater
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ class Trainer:
                 file=sys.stderr,
             )
         self.not_finite = torch.zeros((), dtype=torch.long, device=device)
-        self.state, self.writer = TrainingState(), StateWriter(folder)
+        self.state, self.writer = TrainingState(digest("train")), StateWriter(folder)
         if not self.restore():
             precision = auto_precision(device) if training.precision == "auto" else training.precision
             self.state.precision = world.of_first(precision)
@@ -290,8 +291,15 @@ class Trainer:
             self.writer.write(tensors, self.identity() | {"state": json.dumps(plain(self.state))})
 
     def restore(self) -> bool:
-        """Load the newest undamaged state. Returns whether there is one. Raises InputError for that of another run."""
+        """Load the newest undamaged state. Returns whether there is one. Raises InputError for that of another run.
+
+        That of other code is set aside: weights would be of both.
+        """
         newest = newest_state(self.folder) if self.world.first else None
+        if newest and (before := json.loads(newest[2]["state"])).get("code") != self.state.code:
+            newest, aside = None, set_aside(self.folder)
+            steps = f"other code trained it to step {before['step']}; that state is now in {aside}"
+            print(f"warning: {self.label}: {steps}, and the training begins anew", file=sys.stderr)
         path = self.world.of_first(newest and newest[0])
         if path is None:
             return False

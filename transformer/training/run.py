@@ -12,8 +12,9 @@ import torch
 
 from transformer.support.arrays import DamagedFileError, read_arrays
 from transformer.support.device import device_name, within_memory
+from transformer.support.digest import digest
 from transformer.support.files import InputError, link, locked, read_bytes, read_json, sha256, write_json
-from transformer.support.provenance import code, software
+from transformer.support.provenance import software
 from transformer.support.strict import plain
 from transformer.text.tokens import Pairs
 from transformer.training.attempts import attempt, read_attempts, unlike
@@ -57,7 +58,7 @@ def train_run(
     state = folder / "state"
     made_with = software() if world.first else {}  # read at the start: someone may change it during training
     with alone_in(folder) if world.first else contextlib.nullcontext():
-        made_of = identity(config, train, dev) | {"code": code("support", "model", "text", "training")}
+        made_of = identity(config, train, dev) | {"code": digest("train")}
         if world.of_first(world.first and has_finished(folder, made_of, config)):
             return
         with within_memory(f"{config.task} {config.model}", "choose a smaller model or vocabulary"):

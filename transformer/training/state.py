@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ VERSION = 6  # the version of the format of states and attempts
 class TrainingState:
     """The progress of a run: its state without weights, optimiser and random numbers."""
 
+    code: str = ""  # the digest of the code that makes the steps
     step: int = 0
     epoch: int = 0  # counted from 0
     index: int = 0  # the number of steps of this epoch that are done
@@ -141,6 +143,12 @@ def newest_state(folder: Path) -> tuple[Path, dict[str, Tensor], dict[str, str]]
             print(f"warning: {path}: damaged, so it is removed; resuming from {before}", file=sys.stderr)
             path.unlink()
     return None
+
+
+def set_aside(folder: Path) -> Path:
+    """Rename the folder of a state. Returns its new path, which is free: `state.1`, `state.2` and so on."""
+    free = (path for number in count(1) if not (path := folder.with_name(f"{folder.name}.{number}")).exists())
+    return folder.rename(next(free))
 
 
 def remove_states(folder: Path) -> None:

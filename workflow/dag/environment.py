@@ -34,21 +34,6 @@ def _same(folder: str, clone: Path) -> bool:
     return Path(folder).exists() and clone.samefile(folder)
 
 
-def path_to(clone: Path) -> Path:
-    """A path from the working folder to the clone that does not depend on where either is.
-
-    It is `.` in the clone, and elsewhere a link that this function makes in `.snakemake`.
-    """
-    here = Path()
-    if here.samefile(clone):
-        return here
-    link = Path(".snakemake/clone")
-    if not _same(str(link), clone):
-        link.parent.mkdir(exist_ok=True)
-        made = link.with_name(f"clone.{os.getpid()}")
-        made.symlink_to(os.path.relpath(clone, os.path.realpath(link.parent)))
-        made.replace(link)
-    return link
 
 
 def command_prefix(clone: Path, mirror: str | None, *, own_python: bool, silent: bool) -> str:

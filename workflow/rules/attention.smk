@@ -5,8 +5,6 @@ rule read_attention:
     input:
         package=PACKAGE[0],
         beside=PACKAGE[1:],
-        code=code("attention"),
-        page=[HERE / f"transformer/evaluation/attention_page.{kind}" for kind in ("py", "html", "css", "js")],
     output:
         json=f"{RUN}/average-{{average}}/attention.json",
         page=f"{RUN}/average-{{average}}/attention.html",
@@ -19,8 +17,9 @@ rule read_attention:
         runtime=growing(30),
         mem_mb=growing(demands.decoding_megabytes),
     params:
+        code=[digest("attention"), digest("transformer.evaluation.attention_page")],
         package=subpath(input.package, parent=True),
         sentences=selection.sentences(),
     shell:
         "python -m transformer attention --package {params.package:q} --output {output.json:q} --html {output.page:q}"
-        " --threads {threads} {params.sentences:q} 2>&1 | tee -i {log:q}"
+        " --code {params.code} --threads {threads} {params.sentences:q} 2>&1 | tee -i {log:q}"

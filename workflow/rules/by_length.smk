@@ -11,7 +11,6 @@ rule find_longer:
         source=f"{RESULTS}/corpora/{{task}}/train.source",
         target=f"{RESULTS}/corpora/{{task}}/train.target",
         subwords=inputs.vocabulary,
-        code=code("longer"),
     output:
         source=f"{RESULTS}/corpora/{{task}}/longer.source",
         target=f"{RESULTS}/corpora/{{task}}/longer.target",
@@ -26,11 +25,12 @@ rule find_longer:
         runtime=demands.reading_minutes,
         mem_mb=growing(demands.reading_megabytes),
     params:
+        code=digest("longer"),
         longest=inputs.longest_pair,
         folder=subpath(output.source, parent=True),
     shell:
         "python -m transformer longer --subwords {input.subwords:q} --source {input.source:q} --target {input.target:q}"
-        " --than {params.longest:q} --output {params.folder:q}/longer --threads {threads} 2>&1 | tee -i {log:q}"
+        " --than {params.longest:q} --output {params.folder:q}/longer --threads {threads} --code {params.code} 2>&1 | tee -i {log:q}"
 
 
 rule gather_held_out:
@@ -54,7 +54,6 @@ rule measure_lengths:
         beside=PACKAGE[1:],
         source=rules.gather_held_out.output.source,
         target=rules.gather_held_out.output.target,
-        code=code("perplexity"),
     output:
         f"{RUN}/average-{{average}}/lengths.csv",
     log:
@@ -66,9 +65,10 @@ rule measure_lengths:
         runtime=growing(60),
         mem_mb=growing(demands.decoding_megabytes),
     params:
+        code=digest("perplexity"),
         package=subpath(input.package, parent=True),
         lengths=selection.lengths,
         translated=selection.translated,
     shell:
         "python -m transformer perplexity --package {params.package:q} --source {input.source:q} --target {input.target:q}"
-        " --by-length {params.lengths} --translate {params.translated:q} --threads {threads} > {output:q} 2> {log:q}"
+        " --by-length {params.lengths} --translate {params.translated:q} --threads {threads} --code {params.code} > {output:q} 2> {log:q}"

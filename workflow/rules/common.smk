@@ -1,6 +1,7 @@
 # What all rules share: the checked experiment, its paths and its runs. workflow/dag computes them.
 
 import gc
+import os
 import shlex
 import sys
 from contextlib import contextmanager
@@ -40,9 +41,6 @@ def refusing():
 
 
 asked = workflow.resource_settings
-# The path to the clone by which rules name its files. It stays the same if the clone is moved, mounted elsewhere or
-# reached by a link, so nothing is made again.
-HERE = environment.path_to(Path(CLONE))
 with refusing():
     sources, may_replace = sources_of(workflow.overwrite_configfiles, workflow.config_settings.config_args)
     of_module = {} if workflow.modifier.parent_modifier is None else {**config}
@@ -51,7 +49,9 @@ with refusing():
     check_filled_in(asked.default_resources or {}, *(asked.overwrite_resources or {}).values())
     paths = Paths.of(experiment)
     runs = Runs(experiment, paths)
-    selection = Selection(experiment, runs, HERE / "config/published.yaml")
+    # A path that stays the same if the clone is moved with the working folder, or reached by a link.
+    numbers = Path(os.path.relpath(os.path.realpath(CLONE)), "config/published.yaml")
+    selection = Selection(experiment, runs, numbers)
     if workflow.is_main_process:
         for warning in warnings_of(experiment, sources):
             logger.warning(warning)

@@ -22,7 +22,6 @@ rule configure_complexity:
 rule measure_complexity:
     input:
         config=f"{RESULTS}/complexity/config.yaml",
-        code=code("complexity"),
     output:
         paths.complexity,
     log:
@@ -33,6 +32,8 @@ rule measure_complexity:
     resources:
         runtime=60,
         mem_mb=growing(4000),
+    params:
+        code=digest("complexity"),
     shell:
         "python -m transformer complexity --config {input.config:q} --output {output:q} --threads {threads}"
-        " 2>&1 | tee -i {log:q}"
+        " --code {params.code} 2>&1 | tee -i {log:q}"

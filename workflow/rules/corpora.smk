@@ -40,15 +40,16 @@ rule configure_fetch:
 rule fetch_pages:
     input:
         config=f"{RESULTS}/corpora/origin/{{corpus}}.yaml",
-        code=code("pages"),
     output:
         f"{RESULTS}/corpora/origin/{{corpus}}.tsv",
     log:
         f"{RESULTS}/logs/origin/{{corpus}}.log",
     conda:
         "../../environment.yml"
+    params:
+        code=digest("pages"),
     shell:
-        "python -m transformer pages --config {input.config:q} --output {output:q} 2>&1 | tee -i {log:q}"
+        "python -m transformer pages --config {input.config:q} --output {output:q} --code {params.code} 2>&1 | tee -i {log:q}"
 
 
 # All experiments share downloads. An interrupted download stays in {output}.part, which Snakemake does not know, and is
@@ -78,8 +79,6 @@ for name, making in inputs.makings.items():
         input:
             unpack(inputs.corpus),
             config=f"{RESULTS}/corpora/{{task}}/config.yaml",
-            data=relative(making.kind.data, HERE),
-            code=code(making.kind),
         output:
             multiext(f"{RESULTS}/corpora/{{task}}/", **making.writes, record="corpus.json"),
         log:
@@ -93,6 +92,7 @@ for name, making in inputs.makings.items():
             runtime=demands.reading_minutes,
             mem_mb=growing(demands.reading_megabytes),
         params:
+            code=digest(making.kind.__module__, *making.kind.data),
             downloads=[DOWNLOADS] if inputs.files in making.reads else [],
             sizes=inputs.sizes if inputs.files in making.reads else [],
         shell:
@@ -108,7 +108,6 @@ rule draw_plain_sentences:
     input:
         text=inputs.plain_source,
         subwords=inputs.plain_vocabulary,
-        code=code("sentences"),
     output:
         f"{RESULTS}/corpora/{{task}}/plain.source",
     log:
@@ -121,10 +120,11 @@ rule draw_plain_sentences:
         runtime=demands.reading_minutes,
         mem_mb=growing(demands.reading_megabytes),
     params:
+        code=digest("sentences"),
         plain=inputs.plain_text,
         most=inputs.plain_most,
     shell:
         "subwords={input.subwords:q};"
         " python -m transformer sentences --text {input.text:q} --count {params.plain[sentences]:q}"
-        " --words {params.plain[words]} --seed {params.plain[seed]:q} --output {output:q}"
+        " --words {params.plain[words]} --seed {params.plain[seed]:q} --output {output:q} --code {params.code}"
         ' ${{subwords:+--subwords "$subwords" --most {params.most:q}}} 2>&1 | tee -i {log:q}'

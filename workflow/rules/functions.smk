@@ -5,7 +5,7 @@ import sys
 from functools import cache
 
 from transformer.corpora import kinds
-from workflow.dag.code import behind_command, behind_kind, behind_module, relative
+from transformer.support.digest import digest
 from workflow.dag.trial import cost_line
 
 
@@ -17,17 +17,6 @@ def any_of(names):
 def of_kind(*of):
     """A wildcard constraint: a task whose corpus is of one of these kinds."""
     return any_of(inputs.tasks_of(*of))
-
-
-def code(stage):
-    """The source files behind a command or a kind of corpus. When one changes, the stage runs again."""
-    files = behind_command(stage) if isinstance(stage, str) else behind_kind(stage)
-    return relative(files, HERE)
-
-
-def module(name):
-    """A module and the source files behind it."""
-    return relative(behind_module(name), HERE)
 
 
 def made(target):
@@ -53,6 +42,22 @@ def read_by(*names):
     """The files of this experiment that rules read, and those of its packages."""
     files = {str(file) for name in names for file in getattr(rules, name).input}
     return sorted(file for file in files if file.startswith((f"{RESULTS}/", f"{paths.packages}/")))
+
+
+def scores_of_package(wildcards):
+    """The scores of a package that tables and figures need."""
+    folder = Path(f"{RUN}/average-{{average}}".format(**wildcards))
+    return [path for path in selection.scored if Path(path).parent == folder]
+
+
+def cards():
+    """README.md of the packages that are scored, but for those without weights, as in the archive of rule `scores`."""
+    packages = map(Path, runs.packages_behind(selection.scored))
+    return [
+        str(config.with_name("README.md"))
+        for config in packages
+        if not config.exists() or config.with_name("model.safetensors").exists()
+    ]
 
 
 def of_run(wildcards):

@@ -32,7 +32,6 @@ rule configure_length:
 rule measure_length:
     input:
         config=f"{STUDY}/config.yaml",
-        code=code("length"),
     output:
         f"{STUDY}/exact_match.json",
     log:
@@ -47,6 +46,8 @@ rule measure_length:
     resources:
         runtime=30,
         mem_mb=growing(2000),
+    params:
+        code=digest("length"),
     shell:
         "python -m transformer length --config {input.config:q} --output {output:q} --threads {threads}"
-        " 2>&1 | tee -i {log:q}"
+        " --code {params.code} 2>&1 | tee -i {log:q}"

@@ -13,7 +13,6 @@ rule pack_references:
         files=collect(
             f"{RESULTS}/corpora/{{{{task}}}}/{{file}}", file=["corpus.json", "dev.target", "test.target"]
         ),
-        code=module("workflow.jobs.pack"),
     output:
         f"{RESULTS}/packed/{{task}}/references.tar.xz",
     log:
@@ -21,6 +20,7 @@ rule pack_references:
     conda:
         "../../environment.yml"
     params:
+        code=digest("workflow.jobs.pack"),
         packages=lambda wildcards: paths.packages,
         results=lambda wildcards: paths.results,
     script:
@@ -30,7 +30,6 @@ rule pack_references:
 rule pack_run:
     input:
         files=of_run,
-        code=module("workflow.jobs.pack"),
     output:
         f"{RESULTS}/packed/{{task}}/{{model}}/{{seed}}.tar.xz",
     log:
@@ -38,6 +37,7 @@ rule pack_run:
     conda:
         "../../environment.yml"
     params:
+        code=digest("workflow.jobs.pack"),
         packages=lambda wildcards: paths.packages,
         results=lambda wildcards: paths.results,
     script:

@@ -22,12 +22,13 @@ rule configure_experiment:
 rule plan:
     input:
         config=f"{RESULTS}/experiment.yaml",
-        code=module("workflow.cli.plan"),
     output:
         f"{RESULTS}/plan.md",
     log:
         f"{RESULTS}/logs/plan.log",
     conda:
         "../../environment.yml"
+    params:
+        code=digest("workflow.cli.plan"),
     shell:
         "python -m workflow plan --configfile {input.config:q} 2> {log:q} | tee -i {output:q}"

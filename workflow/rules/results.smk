@@ -7,7 +7,6 @@ for room, result, plan in selection.planned:
             result.rule
         input:
             **plan.input,
-            code=[*module("workflow.jobs.make_result"), *module(f"workflow.results.{room}")],
         output:
             **in_report(result),
         log:
@@ -21,6 +20,7 @@ for room, result, plan in selection.planned:
                 name: lambda wildcards, value=value: value
                 for name, value in result.params(plan).items()
             },
+            code=digest("workflow.jobs.make_result", f"workflow.results.{room}"),
             room=room,
             result=result.rule,
         script:

@@ -9,7 +9,6 @@ rule measure_step_time:
         subwords=f"{RESULTS}/subwords/{{task}}.model",
         ids=f"{RESULTS}/tokens/{{task}}/train.ids.npy",
         offsets=f"{RESULTS}/tokens/{{task}}/train.offsets.npy",
-        code=code("step_time"),
     output:
         paths.step_time,
     log:
@@ -25,8 +24,9 @@ rule measure_step_time:
         training_threads=as_training("threads", 1),
         micro_batch_tokens=as_training("micro_batch_tokens", 0),
     params:
+        code=digest("step_time"),
         tokens=subpath(input.ids, parent=True),
     shell:
         "python -m transformer step-time --config {input.configs:q} --subwords {input.subwords:q} --tokens {params.tokens:q}"
         " --output {output:q} --threads {resources.training_threads}"
-        " --micro-batch-tokens {resources.micro_batch_tokens} 2>&1 | tee -i {log:q}"
+        " --micro-batch-tokens {resources.micro_batch_tokens} --code {params.code} 2>&1 | tee -i {log:q}"

@@ -26,7 +26,6 @@ rule learn_subwords:
         config=f"{RESULTS}/subwords/{{task}}.yaml",
         source=f"{RESULTS}/corpora/{{task}}/train.source",
         target=f"{RESULTS}/corpora/{{task}}/train.target",
-        code=code("subwords"),
     output:
         f"{RESULTS}/subwords/{{task}}.model",
     log:
@@ -40,10 +39,11 @@ rule learn_subwords:
         mem_mb=growing(demands.learning_megabytes),
     params:
         of=inputs.vocabulary_config,
+        code=digest("subwords"),
     shell:
         "python -m transformer subwords --source {input.source:q} --target {input.target:q} --output {output:q}"
         " --vocabulary {params.of[vocabulary]:q} --kind {params.of[kind]:q} --pairs {params.of[pairs]:q}"
-        " --seed {params.of[seed]:q}"
+        " --seed {params.of[seed]:q} --code {params.code}"
         " 2>&1 | tee -i {log:q}"
 
 
@@ -52,7 +52,6 @@ rule encode_part:
         source=f"{RESULTS}/corpora/{{task}}/{{part}}.source",
         target=f"{RESULTS}/corpora/{{task}}/{{part}}.target",
         subwords=f"{RESULTS}/subwords/{{task}}.model",
-        code=code("encode"),
     output:
         ids=f"{RESULTS}/tokens/{{task}}/{{part}}.ids.npy",
         offsets=f"{RESULTS}/tokens/{{task}}/{{part}}.offsets.npy",
@@ -66,7 +65,8 @@ rule encode_part:
         runtime=demands.reading_minutes,
         mem_mb=growing(4000),
     params:
+        code=digest("encode"),
         part="{part}",
     shell:
         "python -m transformer encode --subwords {input.subwords:q} --source {input.source:q} --target {input.target:q}"
-        ' --output "$(dirname {output.ids:q})"/{params.part:q} --threads {threads} 2>&1 | tee -i {log:q}'
+        ' --output "$(dirname {output.ids:q})"/{params.part:q} --threads {threads} --code {params.code} 2>&1 | tee -i {log:q}'

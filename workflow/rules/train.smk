@@ -3,7 +3,7 @@
 
 localrules:
     configure_run,
-    write_readmes,
+    write_readme,
     remove_states,
 
 
@@ -38,7 +38,6 @@ rule train:
             file=["train.offsets.npy", "dev.ids.npy", "dev.offsets.npy"],
         ),
         texts=ancient(inputs.decoded),
-        code=code("train"),
     output:
         checkpoints=directory(f"{RUN}/checkpoints"),
         history=f"{RUN}/history.csv",
@@ -60,6 +59,7 @@ rule train:
         trainings_per_gpu=1,
         limits=selection.limits,
     params:
+        code=digest("train"),
         tokens=subpath(input.ids, parent=True),
         folder=subpath(output.record, parent=True),
     shell:
@@ -67,8 +67,10 @@ rule train:
         " train --config {input.config:q} --subwords {input.subwords:q} --tokens {params.tokens:q}"
         " --output-dir {params.folder:q} --threads {threads} --micro-batch-tokens {resources.micro_batch_tokens}"
         " --trainings-per-gpu {resources.trainings_per_gpu} --texts {input.texts:q} --limits={resources.limits:q}"
+        " --code {params.code}"
 
 
+# The README.md that `package` writes has no scores. `write_readme` makes the one with scores.
 rule average_checkpoints:
     input:
         config=f"{RUN}/config.yaml",
@@ -77,7 +79,6 @@ rule average_checkpoints:
         history=f"{RUN}/history.csv",
         corpus=f"{RESULTS}/corpora/{{task}}/corpus.json",
         subwords=f"{RESULTS}/subwords/{{task}}.model",
-        code=code("package"),
     output:
         PACKAGE[1:],
         config=PACKAGE[0],
@@ -89,6 +90,7 @@ rule average_checkpoints:
         runtime=growing(30),
         mem_mb=growing(demands.averaging_megabytes),
     params:
+        code=digest("package"),
         checkpoints=runs.last_checkpoints,
         folder=subpath(output.config, parent=True),
         kind=lookup("{task}/kind", within=SETTINGS["tasks"]),
@@ -99,24 +101,27 @@ rule average_checkpoints:
         "python -m transformer package --config {input.config:q} --checkpoints {params.checkpoints:q}"
         " --training {input.training:q} --history {input.history:q} --corpus {input.corpus:q} --subwords {input.subwords:q}"
         " --kind {params.kind:q} --beam {params.beam:q} --alpha {params.alpha:q} --extra {params.extra:q} --output-dir {params.folder:q}"
-        " 2>&1 | tee -i {log:q}"
+        " --code {params.code} 2>&1 | tee -i {log:q}; rm {params.folder:q}/README.md"
 
 
-# `average_checkpoints` writes each README.md without scores; this rule writes it again with scores. The README.md files
-# are not outputs, because Snakemake would warn that they did not exist when it planned the job.
-rule write_readmes:
+# The model card. It has the scores that tables and figures need.
+rule write_readme:
     input:
-        packages=runs.packages_behind(selection.scored),
-        scores=selection.scored,
-        code=module("workflow.jobs.readmes"),
+        package=PACKAGE[0],
+        beside=PACKAGE[1:],
+        scores=scores_of_package,
     output:
-        touch(f"{RESULTS}/runs/readmes.done"),
+        f"{RUN}/average-{{average}}/package/README.md",
     log:
-        f"{RESULTS}/logs/readmes.log",
+        f"{LOG}/average-{{average}}/readme.log",
     conda:
         "../../environment.yml"
-    script:
-        "../jobs/readmes.py"
+    params:
+        code=[digest("readme"), digest("transformer.package.readme")],
+        package=subpath(input.package, parent=True),
+    shell:
+        "python -m transformer readme --package {params.package:q} --scores {input.scores:q} --code {params.code}"
+        " 2>&1 | tee -i {log:q}"
 
 
 # A finished training keeps its results in {RUN}/state, too, and publishes them again if they get lost. Scored packages do
@@ -125,12 +130,13 @@ rule remove_states:
     input:
         packages=runs.packages_behind(selection.scored),
         scores=selection.scored,
-        code=module("workflow.jobs.remove_states"),
     output:
         touch(f"{RESULTS}/runs/states.done"),
     log:
         f"{RESULTS}/logs/states.log",
     conda:
         "../../environment.yml"
+    params:
+        code=digest("workflow.jobs.remove_states"),
     script:
         "../jobs/remove_states.py"

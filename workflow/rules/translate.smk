@@ -12,8 +12,6 @@ rule translate:
         package=PACKAGE[0],
         beside=PACKAGE[1:],
         source=inputs.source,
-        shard=module("workflow.jobs.shard"),
-        code=code("translate"),
     output:
         translations=f"{RUN}/average-{{average}}/{{search}}{{part}}.translation",
         log_probabilities=f"{RUN}/average-{{average}}/{{search}}{{part}}.logp",
@@ -29,6 +27,7 @@ rule translate:
         runtime=growing(demands.translating_minutes),
         mem_mb=growing(demands.decoding_megabytes),
     params:
+        code=[digest("translate"), digest("workflow.jobs.shard")],
         package=subpath(input.package, parent=True),
         chunk=inputs.chunk,
         search=inputs.search,
@@ -36,7 +35,7 @@ rule translate:
         "{{ python -m workflow.jobs.shard {params.chunk:q} {input.source:q}"
         " | python -m transformer translate --package {params.package:q} --threads {threads} {params.search}"
         " --log-probabilities {output.log_probabilities:q} --record {output.record:q}"
-        " > {output.translations:q}; }} 2> {log:q}"
+        " --code {params.code} > {output.translations:q}; }} 2> {log:q}"
 
 
 rule gather_parses:
@@ -63,7 +62,6 @@ rule score:
         reference=inputs.reference,
         translations=f"{RUN}/average-{{average}}/{{search}}{{part}}.translation",
         record=f"{RUN}/average-{{average}}/{{search}}{{part}}.translation.json",
-        code=code("score"),
     output:
         f"{RUN}/average-{{average}}/{{search}}{{part}}.scores.json",
     log:
@@ -79,11 +77,12 @@ rule score:
         runtime=growing(60),
         mem_mb=growing(demands.decoding_megabytes),
     params:
+        code=digest("score"),
         package=subpath(input.package, parent=True),
     shell:
         "python -m transformer score --package {params.package:q} --part {wildcards.part} --source {input.source:q}"
         " --target {input.target:q} --reference {input.reference:q} --translations {input.translations:q}"
-        " --record {input.record:q} --output {output:q} --threads {threads} 2>&1 | tee -i {log:q}"
+        " --record {input.record:q} --output {output:q} --threads {threads} --code {params.code} 2>&1 | tee -i {log:q}"
 
 
 rule compare:
@@ -91,7 +90,6 @@ rule compare:
         baseline=f"{RESULTS}/runs/{{task}}/base/{{seed}}/average-{{average}}/{{part}}.translation",
         system=f"{RUN}/average-{{average}}/{{part}}.translation",
         reference=inputs.reference,
-        code=code("compare"),
     output:
         f"{RUN}/average-{{average}}/{{part}}.comparison.json",
     log:
@@ -102,7 +100,9 @@ rule compare:
         runtime=growing(60),
         mem_mb=growing(2000),
     params:
+        code=digest("compare"),
         language=inputs.language,
     shell:
         "python -m transformer compare --baseline {input.baseline:q} --system {input.system:q}"
-        " --reference {input.reference:q} --language {params.language:q} --output {output:q} 2>&1 | tee -i {log:q}"
+        " --reference {input.reference:q} --language {params.language:q} --output {output:q} --code {params.code} 2>&1"
+        " | tee -i {log:q}"

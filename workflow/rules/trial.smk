@@ -14,8 +14,7 @@ if experiment.trial:
             control_package=runs.packages_behind(runs.tried_scores(AGAINST)),
             times=paths.step_time.format(task="{task}", tried=f".{TRIED}"),
             config=f"{RESULTS}/experiment.yaml",
-            released=relative(archives(), HERE),
-            code=module("workflow.jobs.judge_trial"),
+            released=[os.path.relpath(os.path.realpath(path)) for path in archives()],
         output:
             f"{paths.trial}/{TRIED}.json",
         log:
@@ -24,6 +23,7 @@ if experiment.trial:
         conda:
             "../../environment.yml"
         params:
+            code=digest("workflow.jobs.judge_trial"),
             looks=f"{paths.trial}/looks.json",
         script:
             "../jobs/judge_trial.py"
