@@ -34,8 +34,6 @@ def _same(folder: str, clone: Path) -> bool:
     return Path(folder).exists() and clone.samefile(folder)
 
 
-
-
 def command_prefix(clone: Path, mirror: str | None, *, own_python: bool, silent: bool) -> str:
     """What bash runs before the command of a job.
 
