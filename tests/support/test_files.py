@@ -11,12 +11,12 @@ from transformer.support.files import (
     InputError,
     atomic,
     count_parallel,
-    decode_lines,
     link,
     part_folder,
     read_lines,
     read_parallel,
     sha256,
+    text_lines,
     write_json,
     write_lines,
 )
@@ -43,7 +43,7 @@ def test_the_error_for_a_bad_byte_names_file_and_line(tmp_path):
         read_lines(path)
     assert str(path) in str(error.value)
     with pytest.raises(InputError, match="f, line 1: byte 0xff is not UTF-8"):
-        list(decode_lines("f", [b"\xef\xbb\xbfab\xff\n"]))
+        list(text_lines("f", [b"\xef\xbb\xbfab\xff\n"]))
 
 
 @pytest.mark.parametrize(
