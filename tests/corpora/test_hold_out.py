@@ -106,12 +106,6 @@ def test_the_pairs_that_a_part_shares_are_those_with_equal_subwords(tmp_path_fac
     assert shared(folder, "train", ["dev", "test"]) == counts
 
 
-def test_a_frequent_sentence_is_no_likelier_than_a_rare_one(write):
-    often = ("often", "oft")
-    drawn = [write([*PAIRS, *400 * [often]], {"dev": 4, "seed": seed, "test": 1})[0]["dev"] for seed in range(20)]
-    assert sum(often in dev for dev in drawn) < 8
-
-
 def test_a_pair_that_no_model_can_decode_stays_in_train(tmp_path):
     long = [(f"{'a ' * LONGEST}{i}", f"b {i}") for i in range(9)]
     write_part(tmp_path, "train", [*long, *PAIRS[:3]], {}, "own")

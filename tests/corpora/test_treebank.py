@@ -124,16 +124,6 @@ def test_faults_in_an_archive_name_the_archive(tmp_path, corpus, pierre):
         write(twice, tmp_path, tmp_path)
 
 
-def test_a_folder_may_be_named_like_an_archive(tmp_path, corpus, pierre):
-    (tmp_path / "wsj").rename(tmp_path / "wsj.tar.gz")
-    (tmp_path / "wsj.tar.gz/inner.tgz").mkdir()
-    (tmp_path / "wsj.tar.gz/wsj_0001.mrg").rename(tmp_path / "wsj.tar.gz/inner.tgz/wsj_0001.mrg")
-    corpus = dataclasses.replace(corpus, trees=f"{tmp_path}/wsj.tar.gz")
-    assert corpus.files("wsj", "words", "trees") == []
-    write(corpus, tmp_path, tmp_path)
-    assert read_trees(tmp_path / "dev.trees") == [read_tree(pierre[1])] * 2
-
-
 def test_the_config_can_make_tags_or_words_the_leaves_and_add_constituents_to_train(tmp_path, corpus, pierre):
     sentence, starts = (
         "Pierre will try to join our board .",
