@@ -176,14 +176,14 @@ def test_trainings_that_share_gpus_spread_over_them_and_take_no_more_than_the_wh
 
 
 @pytest.mark.parametrize(("place", "size", "products"), [("cpu", 1024, 1), ("cuda", 8192, 5)])
-def test_flops_are_measured_by_the_fastest_of_five_timings_of_large_products(monkeypatch, place, size, products):
-    shapes, readings = [], [0.0, 5.0, 9.0, 11.0, 14.0, 18.0]
+def test_flops_are_measured_with_large_products(monkeypatch, place, size, products):
+    shapes = []
     monkeypatch.setattr(torch, "mm", lambda a, b, **_: shapes.append((a.shape, b.shape)))
     monkeypatch.setattr(torch.cuda, "synchronize", lambda _: None)
-    monkeypatch.setattr(time, "perf_counter", iter(readings).__next__)
+    monkeypatch.setattr(device, "peak_flops", lambda flops, product: product() or flops)
     with FakeTensorMode():
-        assert sustained_flops(torch.device(place), torch.float32) == products * 2 * size**3 / 2.0
-    assert shapes == [((size, size),) * 2] * 6 * products
+        assert sustained_flops(torch.device(place), torch.float32) == products * 2 * size**3
+    assert shapes == [((size, size),) * 2] * products
 
 
 @pytest.mark.parametrize("able", [False, True])
