@@ -1,47 +1,25 @@
 """What can be switched off or on in training on a GPU, to measure what it gains."""
 
 import math
-from collections.abc import Callable
+from typing import Any
+from unittest.mock import patch
+
+import torch.nn.functional as F
 
 
-def _without_cuda_graphs() -> None:
-    from transformer.training import cuda_graphs
-
-    cuda_graphs.WARM = math.inf  # type: ignore[assignment]
-
-
-def _without_copies() -> None:
-    from transformer.training.update import Updater
-
-    Updater._bfloat16_weights = lambda _: None  # type: ignore[assignment, method-assign]
+def make(name: str) -> None:
+    """Make a change in this process, until it ends."""
+    patch(*CHANGES[name]).start()
 
 
-def _without_relu_in_products() -> None:
-    import torch.nn.functional as F
-
-    from transformer.model import kernels
-
-    kernels.linear_relu = lambda linear, x: F.relu(linear(x))
-
-
-def _without_order_in_embeddings() -> None:
-    import torch.nn.functional as F
-
-    from transformer.model import kernels
-
-    kernels.embedding = F.embedding
-
-
-def _with_mixed_sums() -> None:
-    from transformer.support import device
-
-    device.LONG = 0
-
-
-CHANGES: dict[str, Callable[[], None]] = {
-    "without-cuda-graphs": _without_cuda_graphs,  # a step is launched kernel by kernel
-    "without-copies": _without_copies,  # each step casts each weight and each gradient
-    "without-relu-in-products": _without_relu_in_products,
-    "without-order-in-embeddings": _without_order_in_embeddings,  # their gradients are added up in any order
-    "with-mixed-sums": _with_mixed_sums,  # one kernel for all gradients of a LayerNorm
+CHANGES: dict[str, tuple[str, Any]] = {  # name -> what takes another value, and the value
+    # A step is launched kernel by kernel.
+    "without-cuda-graphs": ("transformer.training.cuda_graphs.WARM", math.inf),
+    # Each step casts each weight and each gradient.
+    "without-copies": ("transformer.training.update.Updater._bfloat16_weights", lambda _: None),
+    "without-relu-in-products": ("transformer.model.kernels.linear_relu", lambda linear, x: F.relu(linear(x))),
+    # The gradients of embeddings are added up in any order.
+    "without-order-in-embeddings": ("transformer.model.kernels.embedding", F.embedding),
+    # One kernel sums all gradients of a LayerNorm.
+    "with-mixed-sums": ("transformer.support.device.LONG", 0),
 }

@@ -11,12 +11,13 @@ import argparse
 import json
 import subprocess
 import sys
-import time
 from collections import defaultdict
+from functools import partial
 from pathlib import Path
 from statistics import median
 
 from benchmarks.measuring import print_head, print_row
+from transformer.evaluation.turns import in_turns
 
 PACKAGE = "models/ende/big/6/average-5/package"
 COMMANDS = {  # with the seconds that each should take at most on an idle machine
@@ -30,16 +31,15 @@ SCORING = ("average_checkpoints", "translate", "score", "gather_parses")
 
 def start(rounds: int) -> None:
     """Print the least and the median seconds of each command. A text of one line is its standard input."""
-    times: dict[str, list[float]] = {command: [] for command in COMMANDS}
-    for _ in range(rounds):
-        for command, taken in times.items():
-            words = [str(Path(sys.executable).parent / command.split()[0]), *command.split()[1:]]
-            begin = time.perf_counter()
-            subprocess.run(words, input=b"A man rides a bicycle.\n", capture_output=True, check=True)
-            taken.append(time.perf_counter() - begin)
+
+    def run(command: str, _: int) -> None:
+        words = [str(Path(sys.executable).parent / command.split()[0]), *command.split()[1:]]
+        subprocess.run(words, input=b"A man rides a bicycle.\n", capture_output=True, check=True)
+
+    times = in_turns([partial(run, command) for command in COMMANDS], rounds)
     print_head("Command", "Least, s", "Median, s", "At most, s")
-    for command, taken in times.items():
-        print_row(command, f"{min(taken):.2f}", f"{median(taken):.2f}", str(COMMANDS[command]))
+    for (command, most), taken in zip(COMMANDS.items(), times.T.tolist(), strict=True):
+        print_row(command, f"{min(taken):.2f}", f"{median(taken):.2f}", str(most))
 
 
 def jobs(results: Path) -> None:

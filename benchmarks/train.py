@@ -291,10 +291,7 @@ def compare(setup: Setup, peaks: dict[str, float]) -> None:
     settings = {"ours": ()} | {name: started(choose, setup, name).recv() for name in installed}
     pipes = {name: started(train, setup, name, setting) for name, setting in settings.items()}
     [rounds] = {pipe.recv() for pipe in pipes.values()}
-    for number in range(rounds):
-        for pipe in list(pipes.values())[:: (-1) ** number]:
-            pipe.send(number)
-            pipe.recv()
+    in_turns([lambda number, pipe=pipe: (pipe.send(number), pipe.recv()) for pipe in pipes.values()], rounds)
     measured: dict[str, Measured] = {}
     for name, pipe in pipes.items():
         pipe.send(None)

@@ -26,7 +26,7 @@ from transformer.model.masks import Mask, Rows
 from transformer.model.network import Network
 from transformer.model.networks import network
 from transformer.text.batches import Batch
-from transformer.training import fused, loss
+from transformer.training import loss
 
 VOCABULARY = 40
 MODELS = {
@@ -145,14 +145,6 @@ def test_from_the_h100_on_training_without_a_bias_prefers_cudnn(monkeypatch, gpu
 def test_in_inference_a_mask_is_converted_once_and_not_in_each_layer(gpu, training, dtype):
     with torch.set_grad_enabled(training):
         assert Mask(torch.ones(1, 3, 3, dtype=torch.bool, device=gpu)).bias.dtype == dtype
-
-
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_the_gradient_of_the_logits_has_their_type(gpu, dtype):
-    logits, target = torch.randn(50, VOCABULARY, device=gpu, dtype=dtype), torch.ones(50, dtype=torch.long, device=gpu)
-    value = fused._part_for_compiler(logits, target, 0.1, torch.ones((), device=gpu))
-    assert (value.device, value.dtype) == (gpu, torch.float32)
-    assert (logits.device, logits.dtype) == (gpu, dtype)
 
 
 @pytest.fixture

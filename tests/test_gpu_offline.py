@@ -47,13 +47,11 @@ def results(tmp_path_factory):
 
 def test_every_part_runs_on_a_bare_machine(results):
     assert {name: part["end"] for name, part in results.items()} == dict.fromkeys(PARTS, "")
-
-
-def test_the_machine_is_measured(results):
-    machine = results["machine"]
-    assert machine["device"]
-    assert machine["flops"].keys() == {"float32", "bfloat16"}
-    assert machine["copy"] > 0
+    assert results["machine"]["flops"].keys() == {"float32", "bfloat16"}
+    assert results["machine"]["copy"] > 0
+    systems = results["decoding"]["systems"]
+    assert systems["ours, bfloat16"]["subwords_per_second"] > systems["ours, bfloat16"]["sentences_per_second"] > 0
+    assert "No module named 'ctranslate2'" in systems["CTranslate2, float32"]["reason"]
 
 
 @pytest.mark.parametrize("model", ["base", "big", "aop1", "parser"])
@@ -67,12 +65,6 @@ def test_training_is_measured(results, model):
     assert part["warm"] == min(2, part["shapes"])
     assert part["unfused"]  # because nothing is compiled on a CPU
     assert part["precision"] == part["should_be_in"] == auto_precision(torch.device("cpu"))
-
-
-def test_decoding_is_measured(results):
-    systems = results["decoding"]["systems"]
-    assert systems["ours, bfloat16"]["subwords_per_second"] > systems["ours, bfloat16"]["sentences_per_second"] > 0
-    assert "No module named 'ctranslate2'" in systems["CTranslate2, float32"]["reason"]
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ from typing import Any
 
 import torch
 
-from benchmarks.changes import CHANGES
+from benchmarks.changes import CHANGES, make
 from benchmarks.gpu import decoding, machine, training
 from benchmarks.gpu.made import ROOT
 from benchmarks.gpu.report import faults, report
@@ -73,7 +73,7 @@ def main() -> int:
         )
     parts, name = PARTS, re.sub(r"[^\w.]+", "-", device_name(device)) + "-tiny" * arguments.tiny
     if arguments.change:
-        CHANGES[arguments.change]()
+        make(arguments.change)
         parts, name = {each: PARTS[each] for each in ("machine", "training base")}, f"{name}-{arguments.change}"
     keep_freed_memory()
     folder, results = arguments.output_dir / name, {}

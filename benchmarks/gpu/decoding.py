@@ -4,8 +4,7 @@ The weights are random, and so are the sentences, with lengths like WMT's. Such 
 each output is made as long as its source, and all systems search equally far.
 """
 
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import chain
 from pathlib import Path
 from statistics import median
@@ -17,9 +16,10 @@ import torch
 
 from benchmarks.gpu.made import drawn_lengths, random_package
 from benchmarks.gpu.training import configured
-from benchmarks.translate import Translator, ct2, in_batches
+from benchmarks.translate import ct2, in_batches
 from transformer.decoding.precision import in_precision
 from transformer.decoding.search import Search, Sentence
+from transformer.evaluation.turns import seconds
 from transformer.export.ctranslate2 import to_ctranslate2
 from transformer.export.package import length_exponent
 from transformer.model.ids import END, UNKNOWN
@@ -29,6 +29,7 @@ from transformer.support.files import one_line
 
 LONGEST = 200  # the most subwords of a sentence
 Sentences = list[list[int]]
+System = Callable[[Sentences], Sentences]  # translates a batch
 
 
 def sentences(count: int, vocabulary: int) -> Sentences:
@@ -38,19 +39,14 @@ def sentences(count: int, vocabulary: int) -> Sentences:
     return [[*random.integers(UNKNOWN + 1, vocabulary, length - 1).tolist(), END] for length in lengths]
 
 
-def ours(package: Package, precision: str, size: int) -> Translator:
+def ours(package: Package, precision: str) -> System:
     """Our model with the search of `translate`, in one process."""
     model = in_precision(package.model, precision)
     search = Search(SECTION_6_1.beam, SECTION_6_1.alpha, 0)
-
-    def run(batches: list[Sentences]) -> Sentences:
-        hypotheses = (search(model, [Sentence(0, ids) for ids in batch]) for batch in batches)
-        return [best[0].ids for best in chain.from_iterable(hypotheses)]
-
-    return in_batches(size, run)
+    return lambda batch: [best[0].ids for best in search(model, [Sentence(0, ids) for ids in batch])]
 
 
-def ctranslate2(folder: Path, package: Package, kind: str, size: int) -> Translator:
+def ctranslate2(folder: Path, package: Package, kind: str) -> System:
     """The package in `folder` with CTranslate2's search. Outputs are as long as ours."""
     from ctranslate2 import Translator
 
@@ -58,14 +54,8 @@ def ctranslate2(folder: Path, package: Package, kind: str, size: int) -> Transla
         to_ctranslate2(folder, folder / "ctranslate2")
     device = package.model.embedding.device.type
     translator = Translator(str(folder / "ctranslate2"), device=device, compute_type=kind)
-    penalty = length_exponent(package.config.decoding.alpha)
-
-    def run(batches: list[Sentences]) -> Sentences:
-        limits = ({"max_decoding_length": max(map(len, batch))} for batch in batches)
-        each = (ct2(translator, package, penalty, size, **limit) for limit in limits)
-        return [ids for translate, batch in zip(each, batches, strict=True) for ids in translate(batch)]
-
-    return in_batches(size, run)
+    how = (translator, package, length_exponent(package.config.decoding.alpha))
+    return lambda batch: ct2(*how, len(batch), max_decoding_length=max(map(len, batch)))(batch)
 
 
 def measure(device: torch.device, tiny: bool) -> Iterator[dict[str, Any]]:
@@ -79,29 +69,28 @@ def measure(device: torch.device, tiny: bool) -> Iterator[dict[str, Any]]:
         random_package(folder, run.architecture, vocabulary)
         package, some = load_package(folder, device), sentences(count, vocabulary)
         for precision in ("bfloat16", "float32"):
-            systems[f"ours, {precision}"] = speed(ours(package, precision, size), some, size, rounds)
+            systems[f"ours, {precision}"] = speed(ours(package, precision), some, size, rounds)
             yield {"systems": systems}
         for kind in ("float16", "float32") if device.type == "cuda" else ("float32",):
             try:
-                found = speed(ctranslate2(folder, package, kind, size), some, size, rounds)
+                found = speed(ctranslate2(folder, package, kind), some, size, rounds)
             except (RuntimeError, ImportError) as error:  # it may be missing, or need another version of CUDA
                 found = {"reason": one_line(error)}
             systems[f"CTranslate2, {kind}"] = found
             yield {"systems": systems}
 
 
-def speed(translator: Translator, some: Sentences, size: int, rounds: int) -> dict[str, Any]:
-    """The median sentences/s and output subwords/s over the rounds, after `size` sentences to warm up.
+def speed(system: System, some: Sentences, size: int, rounds: int) -> dict[str, Any]:
+    """The median sentences/s and output subwords/s over the rounds, after one batch of `size` sentences to warm up.
 
     Each round translates its share of the sentences.
     """
-    translator(some[:size])
+    translate = in_batches(size, lambda batches: [*chain.from_iterable(map(system, batches))])
+    translate(some[:size])
     lines, subwords = [], []
-    for number in range(rounds):
-        share = some[number::rounds]
-        start = time.perf_counter()
-        translations = translator(share)
-        seconds = time.perf_counter() - start
-        lines.append(len(share) / seconds)
-        subwords.append(sum(map(len, translations)) / seconds)
+    for share in (some[number::rounds] for number in range(rounds)):
+        translations: Sentences = []
+        spent = seconds(lambda share=share, into=translations: into.extend(translate(share)))
+        lines.append(len(share) / spent)
+        subwords.append(sum(map(len, translations)) / spent)
     return {"sentences_per_second": median(lines), "subwords_per_second": median(subwords)}

@@ -99,12 +99,9 @@ def test_compare_writes_both_tests(house, tmp_path, refused):
     refused(arguments("compare", **options, output=tmp_path / "no.json"), "train.source has 200 lines and", "has 8")
 
 
-@pytest.mark.parametrize(
-    "head", ["<mteval>\n<refset setid='x' trglang='de'>\n<doc docid='1'>", "<?xml version='1.0'?>"]
-)
-def test_a_set_with_markup_is_not_scored_as_text(house, scoring, tmp_path, refused, head):
+def test_a_set_with_markup_is_not_scored_as_text(house, scoring, tmp_path, refused):
     markup, plain = tmp_path / "newstest.xml", house.corpus / "dev.target"
-    markup.write_text(f"{head}\n<seg id='1'>Ein Hund.</seg>\n</doc>\n")
+    markup.write_text("<mteval>\n<refset>\n<doc docid='1'>\n<seg id='1'>Ein Hund.</seg>\n</doc>\n")
     texts = {"baseline": plain, "system": plain, "reference": plain}
     sides = {"package": house.package, "source": house.corpus / "dev.source", "target": plain}
     lines = [scoring(reference=markup), scoring(source=markup)]
@@ -114,22 +111,16 @@ def test_a_set_with_markup_is_not_scored_as_text(house, scoring, tmp_path, refus
         refused(line, f"{markup}: begins with markup, <", "give its segments, one a line")
 
 
-def test_perplexity_by_length_is_a_csv_that_holds_every_pair(house, capsys):
+def test_perplexity_by_length_is_a_csv_that_holds_every_pair_and_translates_and_scores_some(house, capsys, refused):
     sides = {side: house.corpus / f"dev.{side}" for side in ("source", "target")}
-    assert main([*arguments("perplexity", package=house.package, **sides), "--by-length", "4", "8"]) == 0
+    line = arguments("perplexity", package=house.package, **sides)
+    assert main([*line, "--by-length", "4", "8", "--translate", "3"]) == 0
     rows = list(csv.DictReader(capsys.readouterr().out.splitlines()))
     assert [row["shortest"] for row in rows] == sorted({row["shortest"] for row in rows} & {"1", "5", "9"})
     assert sum(int(row["pairs"]) for row in rows) == len(sides["source"].read_text().splitlines())
-    assert all(float(row["perplexity"]) > 1 for row in rows)
-
-
-def test_perplexity_by_length_translates_and_scores_some_pairs(house, capsys, refused):
-    sides = {side: house.corpus / f"dev.{side}" for side in ("source", "target")}
-    line = arguments("perplexity", package=house.package, **sides)
-    assert main([*line, "--by-length", "9", "--translate", "3"]) == 0
-    rows = list(csv.DictReader(capsys.readouterr().out.splitlines()))
     assert [int(row["translations"]) for row in rows] == [min(3, int(row["pairs"])) for row in rows]
     assert all(int(row["ngrams_1"]) == int(row["words"]) and float(row["sacrebleu"]) >= 0 for row in rows)
+    assert all(float(row["perplexity"]) > 1 for row in rows)
     refused([*line, "--translate", "3"], "--translate needs --by-length; give both")
 
 

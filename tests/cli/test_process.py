@@ -59,17 +59,6 @@ def test_ctrl_c_ends_workers_in_the_middle_of_their_lines(house):
     assert not any(worker.is_running() for worker in workers)
 
 
-def test_a_killed_worker_ends_the_command_with_one_line(house):
-    line = arguments("translate", package=house.package, workers=2, beam=200)
-    with in_a_process(line, **PIPES) as process:
-        process.stdin.write(TEXT)
-        process.stdin.close()
-        workers_at_work(process)[0].kill()
-        errors = process.stderr.read()
-    assert process.returncode == 1
-    assert errors == "error: --workers 2: a process has died, perhaps because memory ran out; use fewer\n"
-
-
 def test_an_interrupt_before_the_work_ends_the_command_with_one_line(house):
     with in_a_process(arguments("describe", package=house.package), **PIPES) as process:
         while not any("libtorch" in each.path for each in psutil.Process(process.pid).memory_maps()):

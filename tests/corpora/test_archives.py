@@ -107,13 +107,6 @@ def test_what_is_damaged_is_named_with_the_remedy(tmp_path, suffix, harm):
         assert message.endswith(f"; remove {path} and download it again")
 
 
-def test_a_damaged_file_in_an_archive_names_the_archive_to_remove(tmp_path):
-    path = write_tar(tmp_path / "x.tar", ("a.gz", gzip.compress(NOISE)[:-100]))
-    message = refused(f"{path}/a.gz", f"{path}/a.gz", tmp_path)
-    assert message.startswith(f"{path}/a.gz: damaged")
-    assert message.endswith(f"; remove {path} and download it again")
-
-
 @pytest.mark.parametrize("name", ["no", "no.gz", "no.tgz/a", "no.zip/a", "room.d", "loop", "loop.gz", "loop.zip/a"])
 def test_a_file_that_the_system_does_not_open_is_named(tmp_path, name):
     (tmp_path / "room.d").mkdir()
@@ -141,18 +134,13 @@ def packed_as(suffix, folder):
     ("suffix", "said"),
     [
         *(
-            (each, "unpack it, or let the file's name end in " + each)
+            (each, f"unpack it, or let the file's name end in {each}")
             for each in (".gz", ".bz2", ".xz", ".zip", ".tar")
         ),
         (b"\x28\xb5\x2f\xfd", "compressed by zstd, which is not read; unpack it, or save its text as a plain file"),
-        (b"\x04\x22\x4d\x18", "compressed by lz4, which"),
         (b"7z\xbc\xaf\x27\x1c", "a 7z archive, which"),
-        (b"Rar!\x1a\x07", "a RAR archive, which"),
-        (b"%PDF-1.7", "a PDF, which"),
-        (b"\xd0\xcf\x11\xe0", "a file of Microsoft Office, which"),
         (b"version https://git-lfs.github.com/spec/v1", "a pointer of Git LFS, which is not read; fetch its content"),
-        (b"<!DOCTYPE html>", "a web page, which is not read; download the text itself"),
-        (b"\n<html lang='en'>", "a web page, which"),
+        (b"\n<html lang='en'>", "a web page, which is not read; download the text itself"),
     ],
 )
 def test_a_file_that_is_not_what_its_name_says_is_refused_by_its_kind(tmp_path, suffix, said):

@@ -82,7 +82,6 @@ def test_characters_tell_the_words_of_a_script_without_blanks():
             [("a b c", "x y z")] * 97 + [("狗" * 202, "y"), ("w " * 101, "z"), ("a", "b " * 101)],
             "3 of 100 pairs of train (3%) have a side of more than 100 words, so lines may be paragraphs; put one",
         ),
-        (Cleaning(ratio=99), [("a b c", "x y z")] * 98 + [("狗" * 202, "y"), ("w " * 101, "z")], ""),
         (
             Cleaning(),
             [("same", "same")] * 91 + [("en", "de")] * 9,

@@ -8,8 +8,6 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from transformer.corpora.fetch import download, local_path
 from transformer.support.files import InputError
@@ -90,22 +88,16 @@ def no_proxy(monkeypatch):
     monkeypatch.setenv("no_proxy", "*")
 
 
-@pytest.fixture(scope="module")
-def the_server():
+@pytest.fixture
+def server():
+    """A server that answers each request with the first of `answers`, and then drops it unless it is the last."""
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         server.url = f"http://127.0.0.1:{server.server_port}/folder/file.gz"
+        server.answers, server.requests, server.served, server.over = [ranges], [], 0, threading.Event()
         threading.Thread(target=partial(server.serve_forever, poll_interval=0.01)).start()
         yield server
+        server.over.set()
         server.shutdown()
-
-
-@pytest.fixture
-def server(the_server):
-    """A server that answers each request with the first of `answers`, and then drops it unless it is the last."""
-    the_server.answers, the_server.requests, the_server.served = [ranges], [], 0
-    the_server.over = threading.Event()
-    yield the_server
-    the_server.over.set()
 
 
 @pytest.fixture
@@ -170,16 +162,7 @@ def test_a_url_that_does_not_name_a_file_is_refused(url, path):
         fetch(url, path)
 
 
-@given(st.text() | st.from_regex(r"(https?|file)://[\w.%:/\\-]*", fullmatch=True))
-def test_no_url_leads_out_of_the_folder(url):
-    with suppress(InputError):
-        place = local_path(url)
-        assert not place.is_absolute()
-        assert ".." not in place.parts
-        assert len(place.parts) > 1
-
-
-def test_a_file_is_downloaded_once_and_progress_is_shown(server, path, capsys):
+def test_a_file_is_downloaded_once_and_progress_is_shown_and_a_folder_in_its_place_stays(server, path, capsys):
     arrives(server.url, path)
     assert [file.name for file in path.parent.iterdir()] == ["file.gz"]
     assert "file.gz: 1 MB" in capsys.readouterr().err
@@ -187,33 +170,18 @@ def test_a_file_is_downloaded_once_and_progress_is_shown(server, path, capsys):
     assert server.requests == [("/folder/file.gz", None)]
     path.write_bytes(BODY[:-1])
     assert f"{SIZE - 1} bytes, expected {SIZE}, kept as {path}.bad" in error(server.url, path)
-
-
-def test_a_folder_in_the_place_of_the_file_is_refused_and_stays(server, path):
-    path.mkdir(parents=True)
+    path.mkdir()
     with pytest.raises(InputError, match="is a folder; name a file to write"):
         fetch(server.url, path)
-    assert list(path.parent.iterdir()) == [path]
+    assert path.is_dir()
 
 
-@settings(max_examples=25)
-@given(have=st.integers(0, SIZE) | st.sampled_from([0, 1, SIZE - 1, SIZE]))
-def test_a_later_call_transfers_only_the_rest(the_server, tmp_path_factory, have):
-    the_server.answers, the_server.requests, the_server.served = [ranges], [], 0
-    path = tmp_path_factory.mktemp("downloads") / "file.gz"
+@pytest.mark.parametrize("have", [0, 1, HALF, SIZE - 1, SIZE])
+def test_a_later_call_transfers_only_the_rest(server, path, have):
     leave(path, BODY[:have])
-    arrives(the_server.url, path)
-    assert the_server.served == SIZE - have
-    assert len(the_server.requests) == (have < SIZE)
-
-
-@settings(max_examples=25)
-@given(faults=st.lists(st.sampled_from([*TRANSIENT, GOES_ON_ELSEWHERE, status(416)]), max_size=4))
-def test_a_download_survives_four_faults_in_a_row(the_server, tmp_path_factory, faults):
-    the_server.answers, the_server.requests = [*faults, ranges], []
-    path = tmp_path_factory.mktemp("downloads") / "file.gz"
-    arrives(the_server.url, path)
-    assert [file.name for file in path.parent.iterdir()] == ["file.gz"]
+    arrives(server.url, path)
+    assert server.served == SIZE - have
+    assert len(server.requests) == (have < SIZE)
 
 
 def test_attempts_that_bring_something_new_do_not_count_as_failures(server, path, capsys):
@@ -269,7 +237,7 @@ def test_a_stalled_connection_is_closed_and_tried_again(server, path, monkeypatc
     assert server.served < 2 * SIZE - HALF
 
 
-@pytest.mark.parametrize("number", [400, 401, 403, 404, 410, 204])
+@pytest.mark.parametrize("number", [401, 404, 204])
 def test_a_refusal_is_final_the_partial_file_stays_and_the_remedy_names_the_place_in_a_mirror(server, path, number):
     server.answers = [status(number)]
     leave(path, BODY[:HALF])
@@ -278,18 +246,9 @@ def test_a_refusal_is_final_the_partial_file_stays_and_the_remedy_names_the_plac
     assert f"into a mirror folder as 127.0.0.1:{server.server_port}/folder/file.gz" in message
     assert len(server.requests) == 1
     assert beside(path, ".part").read_bytes() == BODY[:HALF]
-
-
-@pytest.mark.parametrize("have", [0, HALF])
-@pytest.mark.parametrize(
-    "answer", [reply(200, b"<html>", Content_Length=6000), lambda handler: ranges(handler, total=6000 + SIZE)]
-)
-def test_a_file_of_another_size_is_refused_before_it_is_downloaded(server, path, answer, have):
-    server.answers = [answer]
-    leave(path, BODY[:have])
-    assert f"bytes offered, expected {SIZE}" in error(server.url, path)
-    assert len(server.requests) == 1
-    assert beside(path, ".part").read_bytes() == BODY[:have]
+    server.answers = [lambda handler: ranges(handler, total=6000 + SIZE)]
+    assert f"{6000 + SIZE} bytes offered, expected {SIZE}" in error(server.url, path)
+    assert beside(path, ".part").read_bytes() == BODY[:HALF]
 
 
 def test_a_file_with_a_wrong_sha_256_is_kept_aside_and_the_next_call_starts_over(server, path):

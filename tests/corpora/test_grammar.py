@@ -2,7 +2,6 @@ import re
 import shutil
 from collections import Counter
 from hashlib import sha256
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -43,8 +42,6 @@ def test_every_symbol_can_be_reached():
     [
         ("rules.yaml", "VP/b .: 2", "VP/b .: 0", "rules.S/root.VP/b .: Input should be greater than 0"),
         ("rules.yaml", "VP/b .: 2", "VP/x .: 2", "rules.S/root.VP/x .: 'VP/x' never becomes words"),
-        ("rules.yaml", "VP/b .: 2", "VP/{x} .: 2", "rules.S/root.VP/{x} .: 'VP/{x}' never becomes words"),
-        ("rules.yaml", "VP/b .: 2", "'': 2", "rules.S/root.: '' never becomes words"),
         ("rules.yaml", "RP: 1", "PRT: 1", "rules.PRT.PRT: 'PRT' never becomes words"),
         ("words.yaml", "RP: up out down off back over", "RP: ''", "rules.PRT.RP: 'RP' never becomes words"),
         ("words.yaml", "RP: up out down off back over", "RP: 5", "words.RP.RP: Input should be a valid string"),
@@ -84,12 +81,6 @@ def test_trees_have_the_labels_and_tags_of_english(trees):
     labels = Counter(item[1:] for tree in trees for item in walk(tree) if item[0] == "(" and len(item) > 1)
     assert {"S", "NP", "VP", "PP", "SBAR", "ADJP", "ADVP", "PRT", "QP", "SQ", "SBARQ", "WHNP"} <= set(labels)
     assert {"DT", "NN", "NNS", "NNP", "VBZ", "VBP", "VBD", "VBG", "VBN"} <= {t for tree in trees for t in tags(tree)}
-
-
-def test_prepositional_phrases_often_follow_both_noun_phrases_and_words(trees):
-    neighbours = (pair for tree in trees for pair in pairwise(linearise(tree).split()))
-    attached = Counter((before[:1], before[1:]) for before, here in neighbours if here == "(PP")
-    assert min(attached[")", "NP"], attached["X", "X"]) > 300
 
 
 def test_asking_for_more_sentences_than_there_are_is_an_error(monkeypatch):

@@ -15,13 +15,11 @@ from transformer.support.files import InputError
         ("my/train.en", Location("my/train.en")),
         ("my/C#/train.en.gz", Location("my/C#/train.en.gz")),
         ("../pairs.tsv.gz#2", Location("../pairs.tsv.gz", column=2)),
-        ("my.zip/folder/train.de", Location("my.zip", "folder/train.de")),
         ("a.zip.old/b.TAR.GZ/c.tsv#1", Location("a.zip.old/b.TAR.GZ", "c.tsv", 1)),
         ("https://my.zip/a.tgz/train.en", Location("https://my.zip/a.tgz", "train.en")),
         ("file:///data/treebank.zip/treebank/combined", Location("file:///data/treebank.zip", "treebank/combined")),
         # A folder that is named like an archive is a folder.
         ("corpus.zip", Location("corpus.zip")),
-        ("corpus.zip/in.tar.gz/train.tsv#2", Location("corpus.zip/in.tar.gz/train.tsv", column=2)),
         ("corpus.zip/x.tgz/a/train.en", Location("corpus.zip/x.tgz", "a/train.en")),
         ("link.tar/train.en", Location("link.tar/train.en")),
         ("https://corpus.zip/x.zip/a", Location("https://corpus.zip/x.zip", "a")),

@@ -85,24 +85,10 @@ def test_a_further_test_set_is_among_the_files_and_bad_text_in_it_is_named(own, 
         write(own)
 
 
-@pytest.fixture
-def without_cats(monkeypatch):
-    """A tokeniser that leaves nothing of the line `Cat`."""
+def test_a_pair_that_is_empty_once_it_is_tokenised_is_counted_in_train_and_refused_elsewhere(
+    tmp_path, own, write, monkeypatch
+):
     monkeypatch.setattr("transformer.corpora.moses.moses_lowercase", lambda _: lambda line: line.replace("Cat", "\x07"))
-
-
-@pytest.mark.usefixtures("without_cats")
-@pytest.mark.parametrize("part", ["dev", "test", "newer"])
-def test_a_line_of_dev_or_test_that_is_empty_once_it_is_tokenised_is_refused(own, write, part):
-    [texts] = own.tests[part] if part in own.tests else getattr(own, part)
-    Path(texts["en"]).write_text("A dog.\nCat\n")
-    said = rf"{part}\.en and .*{part}\.de, line 2: no subword; correct or remove this pair"
-    with pytest.raises(InputError, match=said):
-        write(own)
-
-
-@pytest.mark.usefixtures("without_cats")
-def test_a_pair_of_train_that_is_empty_once_it_is_tokenised_is_counted(tmp_path, own, write):
     for path in own.train[0].values():
         with Path(path).open("a") as stream:
             stream.write("Cat\nCats\n \n")
@@ -110,6 +96,9 @@ def test_a_pair_of_train_that_is_empty_once_it_is_tokenised_is_counted(tmp_path,
     assert read_lines(tmp_path / "own/train.source") == ["A dog.", "It's red.", "\x07s"]
     record = json.loads((tmp_path / "own/corpus.json").read_text())
     assert (record["removed"]["empty side"], record["removed"]["no subword"], record["read"]) == (1, 1, 5)
+    Path(own.tests["newer"][0]["en"]).write_text("A dog.\nCat\n")
+    with pytest.raises(InputError, match=r"newer\.en and .*newer\.de, line 2: no subword; correct or remove this pair"):
+        write(own)
 
 
 @pytest.mark.parametrize(

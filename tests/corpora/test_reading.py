@@ -80,14 +80,6 @@ def test_sgml_resolves_entities_and_keeps_every_character_but_ascii_white_space(
     assert read(folder / "s.sgm", folder / "t.sgm", folder) == expected
 
 
-def test_sgml_is_aligned_by_document_and_segment(tmp_path):
-    source = write(tmp_path / "s.sgm.gz", gzip.compress(sgml(("a", {1: "a 1", 2: "a\n2"}), ("b", {1: "b 1"}))))
-    target = write(tmp_path / "t.sgml", sgml(("b", {1: "B 1"}), ("a", {2: "A 2", 1: "A 1"})))
-    assert read(source, target, tmp_path) == [("a 1", "A 1"), ("a 2", "A 2"), ("b 1", "B 1")]
-    plain = write(tmp_path / "t.de", b"x\ny\nz\n")
-    assert read(source, plain, tmp_path) == [("a 1", "x"), ("a 2", "y"), ("b 1", "z")]
-
-
 @pytest.mark.parametrize("name", ["a.xml", "a.en", "a.txt.gz", "x.zip/a.XML"])
 @pytest.mark.parametrize(
     "head",
@@ -134,11 +126,9 @@ def test_an_xml_file_that_lacks_one_of_both_languages_is_refused(tmp_path, conte
 
 
 @pytest.mark.parametrize("name", ["train.tags.en", "a.xml", "a.en.gz"])
-@pytest.mark.parametrize(
-    "text", ["<url>u</url>\n<keywords>k</keywords>\nHello\n", "<doc id='1'>\nHello\n", "<?xml?><s>a</s>"]
-)
-def test_other_markup_is_refused(tmp_path, name, text):
-    path = write(tmp_path / name, PACK[".gz" if name.endswith(".gz") else ""](text.encode()))
+def test_other_markup_is_refused(tmp_path, name):
+    text = b"<url>u</url>\n<keywords>k</keywords>\nHello\n"
+    path = write(tmp_path / name, PACK[".gz" if name.endswith(".gz") else ""](text))
     plain = write(tmp_path / "plain", b"Hallo\n")
     for sides in ((path, plain), (plain, path)):
         assert f"{path}: begins with markup, <" in refused(*sides, tmp_path)
@@ -154,30 +144,14 @@ def test_the_first_pairs_come_before_a_large_file_is_read(tmp_path):
             list(pairs)
 
 
-@pytest.mark.parametrize(
-    ("bytes_", "texts"),
-    [
-        (b"", []),
-        (b"\xef\xbb\xbf", []),
-        (b"\n", [""]),
-        (b"a", ["a"]),
-        (b"a\n\nb", ["a", "", "b"]),
-        (b"a\r\nb\r\r\n\rc\r", ["a", "b\r", "\rc\r"]),
-        (b"\xef\xbb\xbf\n\xef\xbb\xbfa\n", ["", "\ufeffa"]),
-        (b"\xef\xbb\xbf\xef\xbb\xbfa", ["\ufeffa"]),
-        ("a\u2028b\u2029c\x85d\ve\ff\tg\xa0h\0i".encode(), ["a\u2028b\u2029c\x85d\ve\ff\tg\xa0h\0i"]),
-    ],
-)
-def test_only_a_line_feed_ends_a_line(tmp_path, bytes_, texts):
-    path = write(tmp_path / "a", bytes_)
-    assert [source for source, _ in read(path, path, tmp_path)] == texts
-
-
-def test_a_bad_byte_is_reported_with_file_and_line(tmp_path):
-    good, bad = write(tmp_path / "good", b"a\nb\n"), gzip.compress(b"a\nb\xe9\n")
-    path = write_tar(tmp_path / "x.tar", ("a.en.gz", bad))
-    for name in (write(tmp_path / "bad.gz", bad), path / "a.en.gz", write(tmp_path / "bad", b"a\nb\xe9\n")):
-        assert refused(good, name, tmp_path).startswith(f"{name}, line 2: byte 0xe9 is not UTF-8; convert")
+@pytest.mark.parametrize("name", ["bad", "bad.gz", "x.tar/a.en.gz"])
+def test_a_bad_byte_is_reported_with_file_and_line(tmp_path, name):
+    good, content = write(tmp_path / "good", b"a\nb\n"), b"a\nb\xe9\n"
+    write_tar(tmp_path / "x.tar", ("a.en.gz", gzip.compress(content)))
+    if name != "x.tar/a.en.gz":
+        write(tmp_path / name, gzip.compress(content) if name.endswith(".gz") else content)
+    message = refused(good, tmp_path / name, tmp_path)
+    assert message.startswith(f"{tmp_path / name}, line 2: byte 0xe9 is not UTF-8; convert")
 
 
 def test_a_file_without_line_feeds_is_not_read_into_memory(tmp_path, monkeypatch):
@@ -195,14 +169,11 @@ def test_a_file_whose_lines_end_with_cr_alone_is_refused_with_the_remedy(tmp_pat
     assert refused(path, path, tmp_path) == told
 
 
-@given(st.integers(0, 4), st.integers(0, 4))
-def test_sides_of_different_length_are_refused_with_both_counts(folder, one, other):
-    source, target = write(folder / "s", b"a\n" * one), write(folder / "t", b"b\n" * other)
-    if one == other:
-        assert read(source, target, folder) == [("a", "b")] * one
-    else:
-        message = refused(source, target, folder)
-        assert message == f"{source} has {one} lines and {target} has {other}; make their numbers of lines equal"
+@pytest.mark.parametrize(("one", "other"), [(0, 4), (3, 2), (1, 2)])
+def test_sides_of_different_length_are_refused_with_both_counts(tmp_path, one, other):
+    source, target = write(tmp_path / "s", b"a\n" * one), write(tmp_path / "t", b"b\n" * other)
+    message = f"{source} has {one} lines and {target} has {other}; make their numbers of lines equal"
+    assert refused(source, target, tmp_path) == message
 
 
 def test_tables_and_plain_files_can_be_paired_and_a_row_without_the_column_is_refused(tmp_path):
@@ -214,42 +185,34 @@ def test_tables_and_plain_files_can_be_paired_and_a_row_without_the_column_is_re
         assert refused(*sides, tmp_path) == f"{table}#3, line 2: no column 3, only 2; correct the line"
 
 
-def test_sgml_sides_with_different_segments_are_refused_and_the_first_difference_is_named(tmp_path):
+def test_sgml_is_aligned_by_document_and_segment_and_the_first_that_only_one_has_is_named(tmp_path):
     source = write(tmp_path / "s.sgm", sgml(("a", {1: "x", 2: "y"}), ("b", {1: "z"})))
+    target = write(tmp_path / "t.sgm", sgml(("b", {1: "Z"}), ("a", {2: "Y", 1: "X"})))
+    assert read(source, target, tmp_path) == [("x", "X"), ("y", "Y"), ("z", "Z")]
     target = write(tmp_path / "t.sgm", sgml(("a", {1: "x", 2: "y"}), ("c", {1: "z"})))
     message = f"{source} and {target}: only one has segment 1 of document 'b'"
     assert refused(source, target, tmp_path).startswith(message)
-    shorter = write(tmp_path / "u.sgm", sgml(("a", {1: "x", 2: "y"})))
-    assert "segment 1 of document 'b'" in refused(shorter, source, tmp_path)
 
 
 @pytest.mark.parametrize(
-    ("character", "as_subwords", "is_blank_in_word_counts"),
+    ("characters", "as_subwords", "is_blank_in_word_counts"),
     [
-        ("\t", "blank", True),
-        ("\r", "blank", True),
-        ("\f", "blank", True),
-        ("\xa0", "blank", True),
-        ("\u2028", "blank", True),
-        ("\u2029", "blank", True),
-        ("\u3000", "blank", True),
-        ("\u200b", "blank", False),
-        ("\ufeff", "blank", False),
-        ("\v", "dropped", True),
-        ("\x1c", "dropped", True),
+        ("\t\r\f\xa0\u2028\u2029\u3000", "blank", True),
+        ("\u200b\ufeff", "blank", False),
+        ("\v\x1c", "dropped", True),
         ("\x85", "kept", True),
         ("\0", "kept", False),
     ],
 )
 def test_subwords_and_word_counts_treat_unusual_characters_as_the_docs_say(
-    subwords, character, as_subwords, is_blank_in_word_counts
+    subwords, characters, as_subwords, is_blank_in_word_counts
 ):
-    def normalized(text):
-        return sentencepiece.SentencePieceProcessor(model_file=str(subwords)).normalize(text)
-
-    same_as = {"blank": "big cat", "dropped": "bigcat", "kept": f"▁big{character}cat"}[as_subwords]
-    assert normalized(f"big{character}cat") == (same_as if as_subwords == "kept" else normalized(same_as))
-    assert f"big{character}cat".split() == (["big", "cat"] if is_blank_in_word_counts else [f"big{character}cat"])
+    normalized = sentencepiece.SentencePieceProcessor(model_file=str(subwords)).normalize
+    for character in characters:
+        word = f"big{character}cat"
+        kept = {"blank": normalized("big cat"), "dropped": normalized("bigcat"), "kept": f"▁{word}"}[as_subwords]
+        assert normalized(word) == kept
+        assert word.split() == (["big", "cat"] if is_blank_in_word_counts else [word])
 
 
 def test_nul_is_never_in_a_vocabulary_and_always_unknown(tmp_path, text):

@@ -83,12 +83,6 @@ def test_parses_whose_leaves_are_other_words_are_malformed(gold):
     assert chosen(gold, sentences, parses) == ([("we sleep", "(S we sleep )S")], {"malformed": 2, "less sure": 0})
 
 
-def test_gold_trees_of_an_earlier_version_are_refused(gold):
-    write_json(gold / "corpus.json", {})
-    with pytest.raises(InputError, match=rf"^{gold}/corpus\.json: has no leaves; make it again$"):
-        chosen(gold, ["they sleep"], [FORM])
-
-
 def test_each_sentence_needs_a_parse_and_a_log_p(gold):
     with pytest.raises(InputError, match="2 lines"):
         chosen(gold, ["they sleep", "he"], [FORM])

@@ -64,12 +64,11 @@ def test_a_record_never_stands_beside_parts_that_it_does_not_describe(tmp_path, 
     assert not (folder / "corpus.json").exists()
 
 
-@pytest.mark.parametrize("linked", [False, True])
-def test_a_corpus_does_not_overwrite_the_text_that_it_is_read_from(tmp_path, own, linked):
+def test_a_corpus_does_not_overwrite_the_text_that_it_is_read_from(tmp_path, own):
     mine = tmp_path / "train.source"
     mine.write_text("a b\nb c\na b\n")
     (tmp_path / "link.en").symlink_to(mine)
-    named = replace(own, train=({**own.train[0], "en": str(tmp_path / "link.en" if linked else mine)},))
+    named = replace(own, train=({**own.train[0], "en": str(tmp_path / "link.en")},))
     with pytest.raises(InputError, match="would be overwritten by a part of the corpus; choose another --output-dir"):
         write_whole(named, tmp_path, Given(Path("corpus.yaml"), tmp_path), **LANGUAGES)
     assert mine.read_text() == "a b\nb c\na b\n"
@@ -105,11 +104,9 @@ def test_the_texts_of_a_part_follow_each_other_and_may_be_files_or_downloads(tmp
     ("content", "message"),
     [
         (b"x\n", "dev.en has 3 lines and .*dev.de has 1"),
-        (b"x\n\xff\nz\n", "dev.de, line 2: byte 0xff is not UTF-8"),
         (b"x\n\xc2\xa0\nz\n", "dev.en and .*dev.de, line 2: empty side"),
         (b"x\ny\n\0z\n", "dev.en and .*dev.de, line 3: NUL character"),
         ("x\n \u200b\u200f\n".encode(), "dev.en and .*dev.de, line 2: no subword; correct or remove this pair"),
-        (b"", "dev.en has 3 lines and .*dev.de has 0"),
         (b"x\ny\n" + b"z " * 4097 + b"\n", "dev.en and .*dev.de, line 3: more than 4096 words on a side; correct or"),
     ],
 )
@@ -133,11 +130,9 @@ def test_pairs_of_dev_and_test_that_another_part_has_are_counted(tmp_path, own, 
     ]
 
 
-@pytest.mark.parametrize("part", ["dev", "test"])
-def test_a_part_of_which_train_has_all_pairs_is_refused_with_a_remedy(tmp_path, own, prepare, part):
-    for other in {"dev", "test"} - {part}:
-        (tmp_path / f"{other}.en").write_text("x\ny\nz\n")
-    said = rf"^corpora\.own: train has 3 of the 3 pairs of {part}, so scores flatter; remove .* or leave out {part} and"
+def test_a_part_of_which_train_has_all_pairs_is_refused_with_a_remedy(tmp_path, own, prepare):
+    (tmp_path / "dev.en").write_text("x\ny\nz\n")
+    said = r"^corpora\.own: train has 3 of the 3 pairs of test, so scores flatter; remove .* or leave out test and hold"
     with pytest.raises(InputError, match=said):
         prepare(replace(own, cleaning=Cleaning()))
 
@@ -162,21 +157,14 @@ def test_one_file_with_both_languages_may_be_named_twice(own, sides):
     assert replace(own, dev=(text,)).files("own", "en", "de")
 
 
-def test_an_empty_part_is_refused(tmp_path, own, prepare):
-    for path in own.test[0].values():
-        (tmp_path / path).write_text("")
-    with pytest.raises(InputError, match="corpus own: test has no text; its files have no lines, or no units"):
-        prepare(own)
-
-
 def test_a_train_part_that_cleaning_empties_is_refused_with_the_counts_of_each_step(tmp_path, own, prepare):
     with pytest.raises(
         InputError, match=r"train has no pair left; relax its cleaning, or hold out fewer \(.*words: 2\)"
     ):
         prepare(replace(own, cleaning=replace(STRICT, words=(5, 9))))
-    for path in own.train[0].values():
-        (tmp_path / path).write_text("\n a\0\n")
-    with pytest.raises(InputError, match=r"no pair left; repair the text \(empty side: 1, NUL character: 1\)"):
+    for path in own.test[0].values():
+        (tmp_path / path).write_text("")
+    with pytest.raises(InputError, match="corpus own: test has no text; its files have no lines, or no units"):
         prepare(own)
 
 
@@ -202,10 +190,3 @@ def test_units_without_a_translation_are_counted_for_train_and_told_for_dev(tmp_
     assert (record["read"], record["pairs"]) == (2, {"train": 1, "dev": 1, "test": 3})
     assert list(record["removed"].items())[:2] == [("no translation", 1), ("empty side", 0)]
     assert "own: 1 units of dev are left out (no translation)\n" in capsys.readouterr().err
-
-
-def test_a_bad_unit_of_dev_is_named_by_its_place(tmp_path, own, prepare):
-    path = tmp_path / "memory.po"
-    path.write_text('msgid ""\nmsgstr "Language: de"\n\nmsgid "a b"\nmsgstr "\u200b"\n', encoding="utf-8")
-    with pytest.raises(InputError, match=r"memory.po, translated unit 1: no subword; correct"):
-        prepare(replace(own, dev=({"en": str(path), "de": str(path)},)))

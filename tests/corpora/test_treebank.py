@@ -62,14 +62,10 @@ def test_all_faults_of_all_files_and_parts_are_listed_together(tmp_path, corpus,
         write(corpus, tmp_path, tmp_path)
     head, *faults, more = str(error.value).split("\n  ")
     assert (head, len(faults), more) == ("the trees have 36 faults:", 20, "and 16 more")
-    line = 3 + pierre[0].count("\n")
-    assert faults[0] == f"{wsj}/wsj_0001.mrg, line 1: () holds nothing; remove it"
-    assert faults[1].startswith(f"{wsj}/wsj_0001.mrg, line {line}: the label 'NN\\xa0dog' has a blank, U+00A0")
-    assert faults[2].startswith(f"{wsj}/wsj_0001.mrg, line {line + 1}: 'the' in (S ...) has no tag")
-    assert faults[3].startswith(f"{wsj}/wsj_0001.mrg, line {line + 2}: the bracket")
-    assert faults[4].startswith(f"{wsj}/wsj_0004.mrg, line 1: byte 0xe9 is not UTF-8")
-    assert faults[5] == f"{wsj}/wsj_0006.mrg, tree 1: no subword in its words; remove it"
-    assert faults[6] == f"{wsj}/wsj_0006.mrg, line 2: (ROOT) holds nothing; remove it"
+    places = [fault.removeprefix(f"{wsj}/").partition(": ")[0] for fault in faults[:7]]
+    lines = [1, *range(3 + pierre[0].count("\n"), 6 + pierre[0].count("\n"))]
+    assert places[:4] == [f"wsj_0001.mrg, line {line}" for line in lines]
+    assert places[4:] == ["wsj_0004.mrg, line 1", "wsj_0006.mrg, tree 1", "wsj_0006.mrg, line 2"]
     assert not (tmp_path / "train.source").exists()
 
 
@@ -122,16 +118,6 @@ def test_faults_in_an_archive_name_the_archive(tmp_path, corpus, pierre):
         InputError, match=rf"{file}/treebank/wsj/01/WSJ_0001.MRG and {file}/treebank/wsj/wsj_0001.mrg are"
     ):
         write(twice, tmp_path, tmp_path)
-
-
-def test_a_folder_may_be_named_like_an_archive(tmp_path, corpus, pierre):
-    (tmp_path / "wsj").rename(tmp_path / "wsj.tar.gz")
-    (tmp_path / "wsj.tar.gz/inner.tgz").mkdir()
-    (tmp_path / "wsj.tar.gz/wsj_0001.mrg").rename(tmp_path / "wsj.tar.gz/inner.tgz/wsj_0001.mrg")
-    corpus = dataclasses.replace(corpus, trees=f"{tmp_path}/wsj.tar.gz")
-    assert corpus.files("wsj", "words", "trees") == []
-    write(corpus, tmp_path, tmp_path)
-    assert read_trees(tmp_path / "dev.trees") == [read_tree(pierre[1])] * 2
 
 
 def test_the_config_can_make_tags_or_words_the_leaves_and_add_constituents_to_train(tmp_path, corpus, pierre):

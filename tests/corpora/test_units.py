@@ -239,22 +239,11 @@ def test_the_units_of_a_large_file_are_not_held_in_memory():
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        (
-            "a.tmx",
-            TMX.format("<tu><tuv>"),
-            "is not well-formed XML (mismatched tag: line 3, column 80);",
-        ),
-        ("a.tmx", TMX.format(tu(en="a", de="b")) + "x", "is not well-formed XML (junk after document element: line 5"),
-        ("a.tmx", TMX.format("\n<tu>")[:-17], "is not well-formed XML (unclosed token: line 4"),
+        ("a.tmx", TMX.format("<tu><tuv>"), "is not well-formed XML (mismatched tag: line 3, column 80);"),
         ("a.tmx", TMX.format(tu(en="&nbsp;", de="b")), "is not well-formed XML (undefined entity &nbsp;: line 3"),
-        (
-            "a.tmx",
-            '<!DOCTYPE t [\n<!ENTITY a "ha">]><t>&a;</t>',
-            "has declared entities (<!ENTITY ...>), which",
-        ),
+        ("a.tmx", '<!DOCTYPE t [\n<!ENTITY a "ha">]><t>&a;</t>', "has declared entities (<!ENTITY ...>), which"),
         ("a.tmx", '<!DOCTYPE t [<!ENTITY a SYSTEM "file:///etc/passwd">]><t>&a;</t>', "has declared entities"),
         ("a.tmx", '<?xml version="1.0" encoding="Shift_JIS"?><t/>', "its encoding is not read (multi-byte"),
-        ("a.tmx", '<?xml version="1.0" encoding="none"?><t/>', "its encoding is not read (unknown enc"),
         ("a.tmx", gzip.compress(b"x", mtime=0), "is compressed by gzip; unpack it"),
         ("a.tmx.gz", gzip.compress(b"x" * 99, mtime=0)[:-9], "damaged or cut short"),
     ],
@@ -268,11 +257,8 @@ def test_xml_that_is_not_read_is_refused(refused_of, name, content, message):
     [
         (PO + 'msgid "a"\nmsgstr b\n', 7, "is not PO ('msgstr b' is no keyword with a text in quotes); correct"),
         *((PO + f'msgid "a{text}\nmsgstr "b"\n', 6, "is not PO (") for text in ('" "', '\\"', '\\x"')),
-        (PO + 'msgid "a"\nmsgid "b"', 7, "is not PO ('msgid' is out of its place)"),
         (PO + 'msgid "a"\nmsgstr[0] "b"\nmsgstr[0] "c"', 8, "is not PO ('msgstr' is out of its place)"),
-        (PO + 'msgstr "a"\n', 6, "is not PO ('msgstr' is out of its place)"),
         (PO + 'msgid "a"', 7, "is not PO (a msgid without a msgstr)"),
-        ('"a"\n', 1, "is not PO ('\"a\"' is out of its place)"),
         (PO.replace("Language", "X") + 'msgid "a"\nmsgstr "b"', 8, "no header names the language: write"),
         (b'msgid "\xff"', 1, "byte 0xff is not UTF-8"),
     ],

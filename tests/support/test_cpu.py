@@ -5,7 +5,7 @@ from transformer.support import cpu
 
 def test_instructions_for_bfloat16_are_those_that_pytorch_finds():
     able = torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
-    assert cpu.multiplies_bfloat16() == able
+    assert cpu.cpu_precision() == ("bfloat16" if able else "float32")
 
 
 def test_the_speed_of_a_core_is_that_of_the_fastest_of_five_products_by_all(monkeypatch):

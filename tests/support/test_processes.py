@@ -73,12 +73,6 @@ def test_a_process_makes_items_ahead_until_the_context_ends():
     assert not multiprocessing.active_children()
 
 
-@pytest.mark.parametrize(("given", "error"), [([0], ZeroDivisionError), (3, TypeError)])
-def test_an_error_of_items_is_raised_here(given, error):
-    with pytest.raises(error), prefetch("dividing", "", map, functools.partial(divmod, 1), given) as items:
-        next(items)
-
-
 def test_a_process_that_dies_while_it_makes_items_is_told():
     with counting() as items:
         multiprocessing.active_children()[0].kill()

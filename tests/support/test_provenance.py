@@ -34,14 +34,10 @@ def test_a_work_tree_is_named_by_its_commit_and_dirty_if_a_tracked_file_has_chan
     assert commit(folder) == f"{head}-dirty"
 
 
-def test_an_unpacked_archive_is_unknown_even_inside_another_repository(work_tree):
+def test_without_git_and_in_an_archive_inside_another_repository_it_is_unknown(work_tree, monkeypatch):
     folder, _ = work_tree
     (folder / "archive").mkdir()
     assert commit(folder / "archive") == "unknown"
-
-
-def test_without_git_it_is_unknown(work_tree, monkeypatch):
-    folder, _ = work_tree
     monkeypatch.setenv("PATH", str(folder))
     assert commit(folder) == "unknown"
 

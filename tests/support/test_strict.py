@@ -218,21 +218,7 @@ def test_lists_whose_keys_end_in_plus_are_added_up_over_all_sources():
     [
         *(
             (f"a: 1\nb: [2, {word}]", f"line 2: readers of YAML disagree about {word}; write '{word}' in q")
-            for word in (
-                "0100",
-                "0x10",
-                "0b11",
-                "1_0",
-                "1:40",
-                "1:40.5",
-                "no",
-                "NO",
-                "On",
-                "yes",
-                "2001-12-14",
-                "=",
-                "<<",
-            )
+            for word in ("0100", "0x10", "1_0", "1:40", "1:40.5", "no", "On", "yes", "2001-12-14", "=", "<<")
         ),
         ("no: 1", "line 1: the key no is not read as a text; write 'no' in quotes"),
         ("a: {null: 1}", "line 1: the key null is not"),

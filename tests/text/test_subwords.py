@@ -28,12 +28,9 @@ def subwords(path):
     return Subwords(path)
 
 
-def test_the_vocabulary_has_exactly_the_requested_size(subwords):
+def test_the_vocabulary_has_the_requested_size_and_padding_end_and_unknown_have_their_ids(subwords):
     assert len(subwords) == SIZE
     assert max(max(ids) for ids in subwords.encode(TEXT)) < SIZE
-
-
-def test_padding_end_and_unknown_have_their_ids(subwords):
     pieces = [subwords.processor.id_to_piece(i) for i in (PADDING, END, UNKNOWN)]
     assert pieces == ["<pad>", "</s>", "<unk>"]
     assert subwords.encode([""]) == [[END]]
@@ -99,7 +96,7 @@ def test_lines_that_are_too_long_to_learn_from_are_counted(tmp_path, capsys):
         learn([long, long], SIZE, tmp_path / "z.model")
 
 
-@pytest.mark.parametrize("mark", ["{} \u2585", "\u2585{}", "{}\u2585\u2585.", "\u2585 {} \u2585"])
+@pytest.mark.parametrize("mark", ["{} \u2585", "{}\u2585\u2585."])
 def test_a_character_that_sentencepiece_reserves_keeps_no_line_from_being_learnt(tmp_path, capsys, mark):
     learn(TEXT, SIZE, tmp_path / "x.model")
     assert not capsys.readouterr().err
@@ -154,10 +151,3 @@ def test_pairs_are_encoded_in_order_by_any_number_of_processes(path, subwords, f
         file.write_text("\n".join(lines))
     pairs = Pairs.of(encode_pairs(*files, path, processes))
     assert [side_of(pairs, side) for side in (0, 1)] == [subwords.encode(lines) for lines in sides]
-
-
-def test_a_text_that_cannot_be_read_is_named_while_subwords_are_learned(files, tmp_path):
-    files[1].write_bytes(files[1].read_bytes()[:-1] + b"\xe9\n")
-    with pytest.raises(InputError, match=r"train\.target, line 50: byte 0xe9 is not UTF-8"):
-        learn(sampled(*files, Sample(99, 1)), SIZE, tmp_path / "x.model")
-    assert not (tmp_path / "x.model").exists()

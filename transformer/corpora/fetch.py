@@ -2,7 +2,6 @@
 
 import hashlib
 import os
-import re
 import shutil
 import sys
 import time
@@ -31,7 +30,6 @@ class Download(Config):
 ATTEMPTS = 5  # a download fails after this many attempts in a row that bring nothing new
 BLOCK = 2**16  # bytes
 SILENCE = 30.0  # seconds after which a silent connection is closed
-RANGE = re.compile(r"bytes (\d+)-\d+/(\d+|\*)")
 
 
 def local_path(url: str) -> Path:
@@ -120,15 +118,15 @@ def _attempt(url: str, stream: BinaryIO, size: int) -> None:
     headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={have}-"} if have else {})
     with requests.get(url, headers=headers, stream=True, timeout=SILENCE) as response:
         status = response.status_code
-        sent = RANGE.fullmatch(response.headers.get("Content-Range", ""))
-        start, total = sent.groups() if sent and status == 206 else ("0", response.headers.get("Content-Length", ""))
-        if status == 416 or (status == 206 and start != str(have)):
+        sent, _, total = response.headers.get("Content-Range", "").partition("/")
+        if status == 416 or (status == 206 and not sent.startswith(f"bytes {have}-")):
             stream.truncate(stream.seek(0))
             raise requests.HTTPError(f"the server does not go on at byte {have}")
         if status in (408, 429) or status >= 500:
             raise requests.HTTPError(f"{status} {response.reason}")
         if status not in (200, 206):
             raise _error(f"{url}: HTTP status {status} {response.reason}", url)
+        total = total or response.headers.get("Content-Length", "")
         if total.isdecimal() and int(total) != size:
             raise _error(f"{url}: {total} bytes offered, expected {size}: an error page, or the file has changed", url)
         if status == 200:

@@ -3,7 +3,8 @@
 import os
 import platform
 import time
-from functools import cache
+from collections.abc import Callable
+from functools import cache, partial
 from itertools import pairwise
 from pathlib import Path
 
@@ -21,25 +22,28 @@ def cpu_name() -> str:
 
 
 @cache
-def multiplies_bfloat16() -> bool:
-    """Whether the CPU multiplies bfloat16 matrices: with AVX512-BF16 or AMX."""
-    return not {"avx512_bf16", "amx_tile"}.isdisjoint(_described().get("flags", "").split())
+def cpu_precision() -> str:
+    """bfloat16 where the CPU multiplies bfloat16 matrices, with AVX512-BF16 or AMX; else float32."""
+    able = not {"avx512_bf16", "amx_tile"}.isdisjoint(_described().get("flags", "").split())
+    return "bfloat16" if able else "float32"
+
+
+def peak_flops(flops: float, product: Callable[[], object]) -> float:
+    """Measure the FLOP/s of a matrix product that takes `flops`: in the fastest of five, after one to warm up."""
+    product()
+    times = [time.perf_counter()]
+    for _ in range(5):
+        product()
+        times.append(time.perf_counter())
+    return flops / min(after - before for before, after in pairwise(times))
 
 
 def core_flops() -> float:
-    """Measure the FLOP/s of a core in products of large float32 matrices, while all cores compute.
-
-    The fastest of five timings counts.
-    """
+    """Measure the FLOP/s of a core in products of large float32 matrices, while all cores compute."""
     import numpy as np
 
     a = np.ones((SIZE, SIZE), np.float32)
-    product = a @ a  # the first one starts the threads
-    times = [time.perf_counter()]
-    for _ in range(5):
-        np.matmul(a, a, out=product)
-        times.append(time.perf_counter())
-    return 2 * SIZE**3 / min(after - before for before, after in pairwise(times)) / cores()
+    return peak_flops(2 * SIZE**3, partial(np.matmul, a, a, out=np.empty_like(a))) / cores()
 
 
 def _described() -> dict[str, str]:

@@ -7,7 +7,7 @@ import sys
 import sysconfig
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from itertools import product
@@ -17,7 +17,7 @@ from typing import IO
 import torch
 from torch import nn
 
-from transformer.support.cpu import cpu_name, multiplies_bfloat16
+from transformer.support.cpu import cpu_name, cpu_precision, peak_flops
 from transformer.support.files import InputError, locked, one_line
 
 SHAPES = 64  # PyTorch compiles a model for at most this many batch shapes; batches of other shapes run uncompiled
@@ -164,27 +164,27 @@ def device_name(device: torch.device) -> str:
 def sustained_flops(device: torch.device, dtype: torch.dtype) -> float:
     """Measure the FLOP/s of large matrix products in `dtype`, with as many threads as PyTorch uses now.
 
-    After a first product to warm up, the fastest of five timings counts. On a GPU a timing covers five products of
-    [8192, 8192] matrices, because smaller matrices or a single product would not use all of the GPU.
+    See `peak_flops`. On a GPU a timing covers five products of [8192, 8192] matrices, because smaller matrices or a
+    single product would not use all of the GPU.
     """
     size, products = (8192, 5) if device.type == "cuda" else (1024, 1)
     a = torch.randn(size, size, device=device).to(dtype)
-    product = a @ a
+    product = torch.empty_like(a)
 
     def work() -> None:
         for _ in range(products):
             torch.mm(a, a, out=product)
+        if device.type == "cuda":
+            torch.cuda.synchronize(device)
 
-    return products * 2 * size**3 / min(_seconds(work, device) for _ in range(5))
+    return peak_flops(products * 2 * size**3, work)
 
 
 def auto_precision(device: torch.device) -> str:
-    """bfloat16 where the hardware multiplies bfloat16 matrices, else float32.
-
-    A GPU of CUDA capability 8.0 or above can. Of CPUs, see `multiplies_bfloat16`.
-    """
-    able = torch.cuda.get_device_capability(device) >= (8, 0) if device.type == "cuda" else multiplies_bfloat16()
-    return "bfloat16" if able else "float32"
+    """bfloat16 where the hardware multiplies bfloat16 matrices, as GPUs of CUDA capability 8.0 do; else float32."""
+    if device.type == "cuda":
+        return "bfloat16" if torch.cuda.get_device_capability(device) >= (8, 0) else "float32"
+    return cpu_precision()
 
 
 @cache
@@ -215,11 +215,3 @@ def compile_in_place(model: nn.Module, width: int) -> None:
     mixed = "triton.mix_order_reduction"
     apart = width < LONG and mixed in torch._inductor.list_options()  # a later PyTorch may lack this option
     model.compile(dynamic=False, options={mixed: False} if apart else None)
-
-
-def _seconds(work: Callable[[], object], device: torch.device) -> float:
-    start = time.perf_counter()
-    work()
-    if device.type == "cuda":
-        torch.cuda.synchronize(device)
-    return time.perf_counter() - start

@@ -37,13 +37,6 @@ def foreign(head: bytes) -> tuple[str, str] | None:
     return next(((kind, cure) for kind, (start, cure) in FOREIGN.items() if re.match(start, head, re.DOTALL)), None)
 
 
-def lone_returns(first: bytes) -> str:
-    """What is wrong with a text whose first line is all of it and has several CRs; empty if it is another one."""
-    if first.endswith(b"\n") or first.count(b"\r") < 2:
-        return ""
-    return "its lines end with CR alone; end them with LF: tr '\\r' '\\n' < OLD > NEW"
-
-
 def conversion(first: bytes) -> str:
     """How to convert a file to UTF-8. `first` is its first line, or empty if the fault is in a later line."""
     if kind := next((kind for kind, mark in PACKED.values() if re.match(mark, first, re.DOTALL)), ""):

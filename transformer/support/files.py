@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
-from transformer.support.encodings import conversion, lone_returns, unmarked
+from transformer.support.encodings import conversion, unmarked
 
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}  # the errors of writing to a full disk
 
@@ -214,15 +214,17 @@ def read_json(path: Path, content: bytes | None = None) -> dict[str, Any]:
     return value
 
 
-def decode_lines(name: str, stream: Iterable[bytes]) -> Iterator[str]:
+def text_lines(name: str, stream: Iterable[bytes]) -> Iterator[str]:
     """The lines of a byte stream, without their line feeds, decoded as UTF-8, without a byte order mark before them.
 
     Only a line feed ends a line. Raises InputError that gives `name` and the number of the line that is not UTF-8, also
-    if it is UTF-16 without a byte order mark.
+    if it is UTF-16 without a byte order mark, and if the lines of the text end with CR alone.
     """
     for number, line in enumerate(stream, start=1):
         if number == 1 and unmarked(line):
             raise InputError(f"{name}, line 1: has NULs between its letters; {conversion(line)}")
+        if number == 1 and line.count(b"\r") > 1 and not line.endswith(b"\n"):
+            raise InputError(f"{name}: its lines end with CR alone; end them with LF: tr '\\r' '\\n' < OLD > NEW")
         try:
             yield line.removesuffix(b"\n").removeprefix(b"" if number > 1 else codecs.BOM_UTF8).decode()
         except UnicodeDecodeError as error:
@@ -230,18 +232,6 @@ def decode_lines(name: str, stream: Iterable[bytes]) -> Iterator[str]:
             raise InputError(
                 f"{name}, line {number}: byte 0x{byte:02x} is not UTF-8; {conversion(line if number == 1 else b'')}"
             ) from error
-
-
-def text_lines(name: str, stream: Iterable[bytes]) -> Iterator[str]:
-    """Like `decode_lines`, of a text. Raises InputError, too, if its lines end with CR alone."""
-
-    def checked() -> Iterator[bytes]:
-        for number, line in enumerate(stream, start=1):
-            if number == 1 and (fault := lone_returns(line)):
-                raise InputError(f"{name}: {fault}")
-            yield line
-
-    return decode_lines(name, checked())
 
 
 def read_lines(path: Path) -> list[str]:
@@ -274,7 +264,7 @@ def _same_count(source: Path, target: Path, sources: int, targets: int) -> int:
 
 def read_parallel(source: Path, target: Path) -> tuple[list[str], list[str]]:
     """The lines of two parallel files. Raises the InputErrors of `count_parallel` and `stream_lines`."""
-    sources, targets = list(stream_lines(source)), list(stream_lines(target))
+    sources, targets = read_lines(source), read_lines(target)
     _same_count(source, target, len(sources), len(targets))
     return sources, targets
 

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from transformer.support.cpu import core_flops, cores, multiplies_bfloat16
+from transformer.support.cpu import core_flops, cores, cpu_precision
 from transformer.support.markdown import markdown
 from transformer.training.config import RunConfig
 from workflow.experiment.config import Experiment
@@ -68,7 +68,7 @@ def this_cpu(experiment: Experiment) -> Device:
     """All cores of the CPU at hand, each with a training in the precision of `base`. Their peak is measured."""
     precision: str = experiment.run("", "base", experiment.seeds[0]).training.precision
     if precision == "auto":
-        precision = "bfloat16" if multiplies_bfloat16() else "float32"
+        precision = cpu_precision()
     efficiency, source = CPU_SHARE[precision]
     return replace(DEVICES["cpu"], count=cores(), peak=core_flops(), efficiency=efficiency, source=source)
 

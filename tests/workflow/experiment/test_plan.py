@@ -62,10 +62,11 @@ def test_a_trial_is_told_to_be_another_matter():
 
 
 @pytest.mark.parametrize(
-    ("width", "able", "precision"), [(1, True, "bfloat16"), (1, False, "float32"), ("1/16", True, "float32")]
+    ("width", "able", "precision"),
+    [(1, "bfloat16", "bfloat16"), (1, "float32", "float32"), ("1/16", "bfloat16", "float32")],
 )
 def test_the_hours_of_this_cpu_are_those_of_the_runs_precision(monkeypatch, width, able, precision):
-    for name, value in {"multiplies_bfloat16": able, "core_flops": 1e11, "cores": 3}.items():
+    for name, value in {"cpu_precision": able, "core_flops": 1e11, "cores": 3}.items():
         monkeypatch.setattr(f"workflow.experiment.plan.{name}", lambda value=value: value)
     printed = plan(experiment(scale={"width": width, "depth": 1}))
     assert "3 x 100 GFLOP/s" in printed
