@@ -11,13 +11,15 @@ import yaml
 from calls import jobs, snakemake
 
 from transformer.model.parameters import parameters
+from transformer.training.optimizer import learning_rate
 from workflow.experiment.config import read_experiment
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/own-text.md").read_text()
 RECIPES = ROOT / "config/own-text.yaml"
-MINE, TREES = (
-    textwrap.dedent(PAGE.partition(f"    # {name}.yaml\n")[2].partition("\n\n")[0]) for name in ("mine", "trees")
+MINE, REHEARSAL, TREES = (
+    textwrap.dedent(PAGE.partition(f"    # {name}.yaml\n")[2].partition("\n\n")[0])
+    for name in ("mine", "rehearsal", "trees")
 )
 
 
@@ -41,6 +43,19 @@ def test_the_overlay_of_the_page_trains_one_model_of_the_users_text(project):
     [first] = re.findall(r"^    snakemake (.* results/mine/tables/corpora.md .*)$", PAGE, re.MULTILINE)
     run = snakemake(project, "--dry-run", *first.split())
     assert jobs(run) == {"configure_corpus": "1", "read_files": "1", "write_corpora": "1", "total": "3"}
+
+
+def test_the_rehearsal_of_the_page_reaches_no_higher_learning_rate_than_its_recipe(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("mine.yaml").write_text(MINE)
+    Path("rehearsal.yaml").write_text(REHEARSAL)
+
+    def highest(*overlays):
+        run = read_experiment([RECIPES, *map(Path, overlays)]).run("nlen", "base", 1)
+        warmup = run.training.warmup
+        return run.training.learning_rate * learning_rate(warmup, run.architecture.d_model, warmup)
+
+    assert highest("mine.yaml", "rehearsal.yaml") <= highest("mine.yaml")
 
 
 @pytest.mark.workflow

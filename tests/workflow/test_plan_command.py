@@ -21,7 +21,7 @@ def test_a_plan_is_printed_without_pytorch_and_without_modules_of_the_working_fo
     printed = subprocess.run(
         command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, text=True, check=True
     ).stdout
-    assert printed.startswith("**Runs of the experiment quick**")
+    assert printed.startswith("**The whole experiment quick**")
     assert printed.endswith("\n0 False\n")
 
 

@@ -53,19 +53,17 @@ class Device:
 STEP_TIMES = "the paper's step times, 0.4 s for base and 1.0 s for big (section 5.2)"
 
 PUBLISHED = (
-    "from the tokens/s published for big: fairseq's in LightSeq's documentation (22 %) and NVIDIA's in "
-    "DeepLearningExamples (33 %); we assume the lower one for base"
+    "from the tokens/s published for big in LightSeq's documentation (22 %) and NVIDIA's DeepLearningExamples (33 %); "
+    "we assume the lower one for base"
 )
 H100 = (
     "measured with this code: 34 ms for a step of base and 78 ms for big; base decodes 24,000 subwords/s in float32, "
     "512 sentences at once"
 )
 LIKE_H100 = "assumed: as much as the H100, which has the same processors and slower memory"
-SHARED = (
-    "assumed, not measured: half of one H100's, because eight share the batch of a step; in NVIDIA's "
-    "DeepLearningExamples, each of eight A100s reaches 84 % of a single one, but with 10,240 tokens each, while the "
-    "paper's batch of 25,000 leaves 3,125 for each"
-)
+# In NVIDIA's DeepLearningExamples, each of eight A100s reaches 84 % of a single one, but with 10,240 tokens each. The
+# paper's batch of 25,000 leaves 3,125 for each.
+SHARED = "assumed: half of one H100's, because eight share the batch of a step"
 MEASURED = "training in {}, measured with this code on an AMD EPYC; the peak was measured now, beside what runs here"
 PAPER = {512: 9.54e12 / (0.4 * 8 * 10.6e12), 1024: 32.3e12 / (1.0 * 8 * 10.6e12)}  # FLOPs per step, 37,000 subwords
 CPU_SHARE = {  # what training in each precision reaches of the peak in float32, which is what `plan` measures

@@ -53,15 +53,15 @@ def _all_downloads(experiment: Experiment) -> dict[str, int]:
 
 
 def plan(experiment: Experiment) -> str:
-    """The tables in Markdown, with hours on each of DEVICES.
+    """The tables in Markdown, the whole first, with hours on each of DEVICES.
 
     The peak of `cpu` is measured now. Raises the errors of `Experiment.files_of`.
     """
     devices = DEVICES | {"cpu": this_cpu(experiment)}
     runs = costs(experiment, devices.values())
     texts = decoded(experiment, devices.values())
-    tables = [_runs(experiment, devices, runs), _decoding(devices, texts), _data(experiment)]
-    return "\n".join([*tables, _whole(experiment, devices, _with_seeds(experiment, runs), texts)])
+    whole = _whole(experiment, devices, _with_seeds(experiment, runs), texts)
+    return "\n".join([whole, _runs(experiment, devices, runs), _decoding(devices, texts), _data(experiment)])
 
 
 def this_cpu(experiment: Experiment) -> Device:
@@ -135,18 +135,16 @@ def _runs(experiment: Experiment, devices: Mapping[str, Device], runs: Mapping[t
         f"{LENGTH} subwords (assumed; longest_pair if that is less). Tokens count source and target over all steps.",
         f"Disk is for checkpoints and packages. A run needs {STATE_BYTES} bytes per parameter more while it trains.",
         "Memory is 16 bytes per parameter (weight, gradient, Adam's two moments) plus what a GPU's micro-batch of the "
-        "longest pairs keeps. Float32 is within a third of what we measured on a CPU, and bfloat16 of what we measured "
-        "on an H100: 8.7 GB for the paper's base, 16.7 GB for big, 8.6 GB for aop1 and 7.8 GB for the parser. "
-        "Additive attention and other networks than the Transformer count alike in both. PyTorch itself needs about "
-        "0.4 GB more. Smaller micro-batches need less: those of a CPU, and those that `micro_batch_tokens` sets. The "
-        "last row has the maximum, not the sum.",
+        "longest pairs keeps. It is within a third of what we measured: float32 on a CPU, bfloat16 on an H100. "
+        "Additive attention and other networks than the Transformer count alike in both. Smaller micro-batches need "
+        "less: those of a CPU, and those that `micro_batch_tokens` sets. The last row has the maximum, not the sum.",
         "Hours are steps x FLOPs a step / (FLOP/s x efficiency), for one run after another. A GPU's step takes at "
         f"least {1000 * SHORTEST_STEP:.1f} ms, as base of `multi30k` does on an H100. Recurrent models, and models "
         "narrower than a device's first width, are less efficient, so their hours are a lower bound.",
         "Job is what a training job requests from a cluster: 1.5 times the hours of an A100 plus half an hour, and "
         "4/3 of the memory in float32 plus 2 GB. With `gpu: 0` the hours are those of its CPU cores. A job that ended "
-        "without its result gets up to three times as much. profiles/slurm sets the GPUs and the limits of any job; a "
-        "longer training continues in its next job.",
+        "without its result gets up to three times as much. A training that is longer than a job's limit continues in "
+        "its next job.",
     ]
     return markdown(f"Runs of the experiment {experiment.experiment}", rows[0], rows[1:], notes, names=2)
 
@@ -168,7 +166,7 @@ def _decoding(devices: Mapping[str, Device], texts: Collection[Decoded]) -> str:
         f"of them only. FLOPs count matrix products, for sentences of {LENGTH} subwords and trees of {TREE} times as "
         "many: the encoder once, the decoder for each hypothesis of the beam, and one forward pass for perplexity. "
         "The table `decoding` needs the searches of dev.",
-        "Hours: the last table's notes say for each device which share of training's efficiency decoding reaches. We "
+        "Hours: the first table's notes say for each device which share of training's efficiency decoding reaches. We "
         "measured it with this code in float32, on an H100 for base with a beam of 4, and on a CPU. Elsewhere, and for "
         "other models on an H100, it is assumed.",
     ]
