@@ -16,10 +16,7 @@ for room, result, plan in selection.planned:
             "../../environment.yml"
         params:
             # As functions, because Snakemake would take braces in texts for wildcards.
-            **{
-                name: lambda wildcards, value=value: value
-                for name, value in result.params(plan).items()
-            },
+            **{name: lambda wildcards, value=value: value for name, value in result.params(plan).items()},
             code=digest("workflow.jobs.make_result", f"workflow.results.{room}"),
             room=room,
             result=result.rule,
