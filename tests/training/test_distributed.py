@@ -19,8 +19,8 @@ from transformer.support.files import InputError
 from transformer.support.strict import write_config
 from transformer.support.tensors import read_tensors
 from transformer.text.tokens import Pairs
-from transformer.training import distributed, update
-from transformer.training.distributed import World, process_group, replicate
+from transformer.training import distributed
+from transformer.training.distributed import process_group, replicate
 from transformer.training.loop import Trainer
 from transformer.training.signals import Interrupted
 
@@ -215,27 +215,6 @@ def test_a_first_pass_under_autocast_leaves_the_random_state_as_it_was():
     assert not torch._dynamo.config.optimize_ddp
 
 
-def test_the_first_pass_is_over_a_batch_of_training(tmp_path, run_config, encoded, monkeypatch):
-    examples = []
-
-    def noted(module, autocast, *example):
-        examples.append((autocast, *example))
-        return module
-
-    monkeypatch.setattr(update, "replicate", noted)
-    monkeypatch.setattr(World, "gather", lambda _, mine: mine[None])
-    monkeypatch.setattr(World, "of_first", lambda _, value: value)
-    config = run_config(precision="bfloat16")
-    trainer = Trainer(config, VOCABULARY, encoded("train"), encoded("dev"), tmp_path, CPU, World(0, 2))
-    _, _, batches = next(trainer.batches.from_position(0, 0))
-    trainer.step(batches)
-    [(autocast, batch, eps_ls, *_)] = examples
-    with autocast:
-        assert torch.is_autocast_enabled("cpu")
-    assert batch is batches[0]
-    assert eps_ls == config.training.eps_ls
-
-
 @pytest.fixture
 def torchrun(tmp_path, run_config, encoded, subwords):
     """Start the command with two processes, like the rule `train`."""
@@ -261,19 +240,17 @@ def test_torchrun_trains_and_publishes_once(torchrun, tmp_path):
     assert json.loads((tmp_path / "run/training.json").read_text())["devices"] == 2
 
 
-@pytest.mark.parametrize("killed", ["torchrun", "a process"])
-def test_no_process_outlives_torchrun_or_another_process(torchrun, tmp_path, killed):
+def test_no_process_outlives_torchrun_and_the_state_is_saved(torchrun, tmp_path):
     with torchrun(steps=5000) as process:
         while process.poll() is None and not (tmp_path / "run/state/history.csv").exists():
             time.sleep(0.01)
         ranks = psutil.Process(process.pid).children()
-        (process if killed == "torchrun" else ranks[1]).kill()
+        process.kill()
         said = process.stderr.read()  # until all processes have closed it
     psutil.wait_procs(ranks, SECONDS)
-    assert process.returncode
     assert not any(rank.is_running() for rank in ranks)
-    assert sum(line.startswith(("interrupted by SIGTERM", "error: ")) for line in said.splitlines()) <= 1
-    assert (tmp_path / "run/state/state.safetensors").exists() or killed == "a process"
+    assert said.splitlines().count("interrupted by SIGTERM; the state is saved: start the command again to resume") == 1
+    assert (tmp_path / "run/state/state.safetensors").exists()
 
 
 PLACE = {"WORLD_SIZE": "2", "RANK": "0", "LOCAL_WORLD_SIZE": "2", "LOCAL_RANK": "0"}

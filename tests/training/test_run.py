@@ -211,18 +211,11 @@ def test_a_finished_run_that_lost_a_published_file_is_published_again_without_tr
         note_other_code(tmp_path / "1")
     made = contents(tmp_path / "1")
     HARM[harm](tmp_path / "1" / name)
+    if name == "history.csv":
+        shutil.rmtree(tmp_path / "1/checkpoints")
     train_run(*finished)
     assert contents(tmp_path / "1") == made
     assert "ende base: already finished; published again from" in capsys.readouterr().err
-
-
-def test_a_run_that_lost_all_published_files_is_published_again_without_training(tmp_path, finished):
-    made = contents(tmp_path / "1")
-    for name in made:
-        if not name.startswith("state"):
-            (tmp_path / "1" / name).unlink()
-    train_run(*finished)
-    assert contents(tmp_path / "1") == made
 
 
 @pytest.mark.parametrize("other_code", [False, True])
@@ -361,22 +354,6 @@ def test_a_model_that_does_not_fit_in_memory_is_refused_in_one_line(tmp_path, ar
     with pytest.raises(InputError, match="ende base: out of memory; choose a smaller model or vocabulary"):
         train_run(config, 10**15, *others)  # more bytes than an address can name
     assert files(tmp_path / "1") == ["state.lock"]
-
-
-def test_the_speed_of_the_device_is_measured_at_the_start_where_too_little_memory_is_told(
-    tmp_path, arguments, monkeypatch
-):
-    """A measurement after the last step could end a training that is done."""
-
-    def measured(*_):
-        monkeypatch.setattr(device, "sustained_flops", lambda *_: fail(torch.OutOfMemoryError("CUDA out of memory")))
-        return 2e9
-
-    monkeypatch.setattr(device, "sustained_flops", measured)
-    train_run(*arguments)
-    assert json.loads((tmp_path / "1/training.json").read_text())["sustained_flops"] == 2e9
-    with pytest.raises(InputError, match="ende base: out of memory; end other programs that use the device"):
-        train_run(*arguments[:4], tmp_path / "2", CPU)
 
 
 def test_the_history_goes_to_tensorboard_when_asked(tmp_path, arguments, writer):
