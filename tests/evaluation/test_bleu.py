@@ -13,6 +13,7 @@ from transformer.evaluation.bleu import (
     split_compounds,
     token_bleu,
 )
+from transformer.evaluation.chrf import chrf
 from transformer.support.files import InputError
 
 
@@ -126,7 +127,7 @@ def test_bleu_can_be_computed_from_counts_and_from_sums_of_counts(text):
     assert sacrebleu_of(parts[0]) != pytest.approx(sacrebleu_of(whole))
 
 
-@pytest.mark.parametrize("bleu", [sacrebleu, token_bleu, lambda t, r: paper_bleu(t, r, "de")])
+@pytest.mark.parametrize("bleu", [sacrebleu, token_bleu, chrf, lambda t, r: paper_bleu(t, r, "de")])
 def test_different_numbers_of_lines_and_no_lines_are_refused(bleu):
     with pytest.raises(InputError, match="2 translations for 1 references"):
         bleu(["a", "b"], ["a"])
