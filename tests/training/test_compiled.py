@@ -67,8 +67,8 @@ def of_wmt(pairs, micro, share=slice(None)):
 
 @pytest.mark.parametrize(
     ("micro", "share", "most"),
-    [(TOKENS, slice(None), 4), (6_000, slice(None), 6), (TOKENS, slice(1, None, 3), 4)],
-    ids=["whole steps", "micro-batches", "a third"],
+    [(TOKENS, slice(1, None, 3), 4), (6_000, slice(None), 6)],
+    ids=["a third of each step", "micro-batches"],
 )
 def test_a_model_is_compiled_once_for_each_shape_without_a_break(run_config, pairs, micro, share, most):
     """200 steps and the dev pairs have two shapes each; micro-batches of r and of r + 1 rows are two shapes."""
