@@ -145,10 +145,10 @@ def test_inputs_of_a_package_that_do_not_belong_together_are_refused(house, tmp_
     text.write_text("{}")
     for given, message in (
         ({"checkpoints": [whole, cut]}, f"{cut}: damaged"),
-        ({"checkpoints": [whole, foreign]}, f"{foreign}: this is no checkpoint of a run; give"),
+        ({"checkpoints": [whole, foreign]}, f"{foreign}: this is no checkpoint of a run with"),
         ({"checkpoints": [whole, whole]}, "two are of the same step"),
-        ({"config": config}, f"{whole}: this checkpoint was not trained with {config}"),
-        ({"subwords": subwords}, f"but {subwords} has 60 subwords"),
+        ({"config": config}, f"{whole}: this is no checkpoint of a run with {config}"),
+        ({"subwords": subwords}, f"{whole}: this is no checkpoint of a run with {subwords}"),
         ({"training": record}, f"{record}: this record is not of a run of"),
         ({"training": whole}, f"{whole}: not JSON"),
         ({"corpus": text}, f"{text}: has no source"),

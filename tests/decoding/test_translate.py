@@ -38,30 +38,24 @@ def test_each_line_s_translation_depends_on_that_line_alone(package, lines, tran
     assert [next(translate(loaded, [line], 2, 1)) for line in lines[:5]] == together[:5]
 
 
-@pytest.mark.parametrize(("gigabytes", "subwords"), [(8, 8192), (16, 8192), (80, 40960)])
-@pytest.mark.parametrize("capability", [(7, 5), (8, 0)])  # only the second multiplies bfloat16
-def test_the_batch_size_grows_with_the_memory_of_a_gpu_but_not_of_a_cpu(monkeypatch, capability, gigabytes, subwords):
+@pytest.mark.parametrize(("gigabytes", "subwords", "in_bfloat16"), [(8, 8192, 8192), (80, 40960, 81920)])
+def test_the_batch_size_grows_with_the_memory_of_a_gpu_but_not_of_a_cpu(monkeypatch, gigabytes, subwords, in_bfloat16):
     memory = SimpleNamespace(total_memory=gigabytes * 2**30)
     monkeypatch.setattr(torch.cuda, "get_device_properties", lambda _: memory)
-    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda _: capability)
-    in_bfloat16 = max(8192, 1024 * gigabytes) if capability == (8, 0) else subwords
-    assert padded_subwords(torch.device("cuda", 0)) == subwords
+    for capability in ((7, 5), (8, 0)):  # only the second multiplies bfloat16
+        monkeypatch.setattr(torch.cuda, "get_device_capability", lambda _, able=capability: able)
+        assert padded_subwords(torch.device("cuda", 0)) == subwords
     assert padded_subwords(torch.device("cuda", 0), "bfloat16") == in_bfloat16
     assert padded_subwords(torch.device("cpu")) == 8192
 
 
-def test_empty_lines_stay_empty(package, lines, translate):
+def test_empty_lines_stay_empty(package, lines, translate, translations):
     loaded = package()
     found = list(translate(loaded, ["", lines[0], "   ", "\t", lines[1], ""], 2, 200))
     assert [bool(line) for line in found] == [False, True, False, False, True, False]
-    assert list(translate(loaded, [""], 2, 200)) == [""]
-    assert list(translate(loaded, [], 2, 200)) == []
-
-
-def test_an_empty_line_has_only_the_empty_hypothesis(package, translations):
     for seed in (None, 1):
-        (found,) = translations(package(), [" "], 2, 200, seed)
-        assert found == (" ", [1], [Hypothesis([], 0.0)], [""])
+        assert list(translations(loaded, [" "], 2, 200, seed)) == [(" ", [1], [Hypothesis([], 0.0)], [""])]
+    assert list(translate(loaded, [], 2, 200)) == []
 
 
 def test_hypotheses_are_sorted_and_come_with_their_line_and_its_ids(package, lines, translations):
@@ -120,17 +114,9 @@ def test_a_line_beyond_the_learned_positions_is_named(package, lines, monkeypatc
     with pytest.raises(InputError, match=r"line 7: \d+ subwords, but base has learned 24 positions .*; split the line"):
         list(translate(loaded, [*short, "the cat " * 12], 2, 200))
     assert len(list(translate(loaded, short, 2, 200))) == 6
-
-
-def test_a_line_as_long_as_the_learned_positions_is_translated(package):
-    loaded = package(positions="learned")
     check_lengths(loaded, [24])
     ((found, *_),) = Search(2, 0.6, 10)(loaded.model, [Sentence(1, [*[5] * 23, 1])])
     assert len(found.ids) <= 24
-
-
-def test_sinusoidal_positions_do_not_limit_the_length_of_a_line(package, translate):
-    assert list(translate(package(), ["the cat " * 12], 1, 200))
 
 
 def test_batches_are_bounded_and_hold_each_sentence_once():

@@ -19,13 +19,6 @@ from transformer.package.loading import load_package
 from transformer.support.files import InputError
 
 LINES = ['the cat <b>sees</b> "a" dog & a tree .', "", "a dog ."]
-HOSTILE = [
-    "</script><script>alert(1)</script>",
-    "<!-- <script> -->",
-    "\" onload='x' &amp; \\",
-    "\u202eשלום\u202c عالم",
-    "e\u0301\u0301\u2028\u2029\ufeff",
-]
 
 
 class Page(HTMLParser):
@@ -93,22 +86,12 @@ def test_each_line_has_its_subwords_and_all_weights_as_bytes(package, tmp_path, 
             np.testing.assert_allclose(bytes_of(content["weights"][kind]) / 255, exact.flatten(), atol=0.5001 / 255)
 
 
-@pytest.mark.parametrize("sides", [(257, 2), (2, 257)])
-def test_a_sentence_too_long_for_the_page_says_so_there(package, tmp_path, sides):
-    source, output = ([5] * (length - 1) for length in sides)
-    sentence = Translation("the cat", [*source, END], [Hypothesis(output, 0.0)], ["x"])
+def test_a_sentence_too_long_for_the_page_says_so_there(package, tmp_path):
+    sentence = Translation("the cat", [5, END], [Hypothesis([5] * 256, 0.0)], ["x"])
     page = made(tmp_path / "page.html", package(), [sentence])
     [(_, content)] = page.found["sentence"]
     assert content["note"] == "This sentence has 257 subwords, and the page shows at most 256. Split the line."
     assert "weights" not in content
-
-
-def test_a_page_holds_a_sentence_of_30_subwords_in_6_layers_of_8_heads_in_less_than_half_a_megabyte(package, tmp_path):
-    loaded = package(N=6, h=8)
-    line = "the cat"
-    sentence = Translation(line, [5] * 29 + [END], [Hypothesis([6] * 29, 0.0)], ["x"])
-    made(tmp_path / "page.html", loaded, [sentence])
-    assert (tmp_path / "page.html").stat().st_size < 500_000
 
 
 def test_a_parsers_page_has_the_tree_of_its_output(save, change_package, tmp_path):
@@ -144,20 +127,17 @@ def test_a_page_that_fails_half_way_is_not_written(package, tmp_path):
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0\r\n"), max_size=30))
-@example(HOSTILE[0])
-@example(HOSTILE[1])
-@example(HOSTILE[2])
-@example(HOSTILE[3])
-@example(HOSTILE[4])
+@example("</script><script>alert(1)</script>")
+@example("<!-- <script> -->")
+@example("\" onload='x' &amp; \\")
 def test_no_text_leaves_its_place(text):
     page = Page(module._script("sentence", {"source": text}, text))
     assert page.found["sentence"] == [(text, {"source": text})]
     assert len(page.tags) == 1
 
 
-@pytest.mark.parametrize("line", HOSTILE)
-def test_a_hostile_sentence_is_shown_as_it_is(package, tmp_path, translations, line):
-    loaded = package()
+def test_a_hostile_sentence_is_shown_as_it_is(package, tmp_path, translations):
+    loaded, line = package(), "</script><script>alert(1)</script> \u202eשלום\u202c e\u0301\u0301\u2028\ufeff"
     page = made(tmp_path / "page.html", loaded, translations(loaded, [line], 1, 200))
     [(label, content)] = page.found["sentence"]
     assert (label, content["source"]) == (f"1. {line}", line)

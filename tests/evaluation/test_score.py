@@ -1,11 +1,9 @@
 import pytest
 
-from transformer.decoding.record import read_record
-from transformer.evaluation.metrics import Output
-from transformer.evaluation.score import score, scores_in_words
+from transformer.evaluation.score import scores_in_words
 from transformer.package.config import read_package_config
 from transformer.package.readme import write_readme
-from transformer.support.files import InputError, read_lines, write_json, write_lines
+from transformer.support.files import InputError, read_lines, write_json
 
 DECODING = {"beam": 4, "alpha": 0.6, "sample": None, "precision": "float32"}
 
@@ -70,15 +68,3 @@ def test_scores_of_another_package_are_refused(save, scores, changes, message):
     with pytest.raises(InputError, match=rf"dev\.scores\.json: .*{message}"):
         rows(folder, scores("dev", **changes))
     assert (folder / "README.md").read_bytes() == before
-
-
-def test_scores_are_described_in_words(package, text, tmp_path, recorded):
-    for name in ("dev.target", "dev.translation"):
-        write_lines(tmp_path / name, text(3, 5))
-    target, translation = (tmp_path / f"dev.{name}" for name in ("target", "translation"))
-    loaded = package()
-    record = read_record(recorded(tmp_path / "package", translation), translation, loaded.config)
-    output = Output(5.5, translation, target, loaded.config.target)
-    write_json(tmp_path / "dev.scores.json", score(loaded.config, "dev", record, output))
-    (words,) = scores_in_words(tmp_path / "package", loaded.config, [tmp_path / "dev.scores.json"])
-    assert words.startswith("dev, 5 sentences, beam 4, length penalty 0.6: Perplexity 5.50, BLEU 100.0 (")

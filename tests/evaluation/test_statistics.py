@@ -23,7 +23,6 @@ from transformer.evaluation.statistics import (
     size,
     unpaired,
 )
-from workflow.experiment.config import read_experiment
 
 SEEDS = 5
 ROW, AGAINST = np.array([31.2, 30.4, 32.0, 31.1, 30.9]), np.array([30.1, 30.2, 31.0, 30.9, 29.8])
@@ -185,7 +184,7 @@ def shared(generator, rows, seeds, correlation=0.36):
     return correlation**0.5 * seed + (1 - correlation) ** 0.5 * own
 
 
-@pytest.mark.parametrize("compared", [2, 3, 4])
+@pytest.mark.parametrize("compared", [2, 4])
 def test_the_interval_with_a_pooled_error_covers_a_known_difference_in_95_of_100(compared):
     """Its width hardly changes from one experiment to the next."""
     generator = np.random.default_rng(9)
@@ -208,30 +207,6 @@ def test_an_error_pooled_over_two_rows_is_their_own(seeds):
     rows = list(zip(*seeds, strict=True))
     own = mean(effects(rows))
     assert pooled(own.value, rows, 2) == pytest.approx(own, abs=1e-9)
-
-
-def test_holm_is_right_about_claims_that_share_their_base():
-    """No row differs from another; the same base is in most claims, and a seed's scores have a correlation of 0.36.
-
-    Perplexity and BLEU of a row share half of their variance. All claims of the config are in one family, as
-    differences: a true claim that rows are alike could only be falsely contrary.
-    """
-    claims = [claim for claim in read_experiment([]).claims.values() if claim.metric != "step_time"]
-    rows = sorted({row for claim in claims for row in claim.rows})
-    generator, families, false = np.random.default_rng(11), 250, 0
-    assert sum("ende/base" in claim.rows for claim in claims) > len(claims) / 2
-    for _ in range(families):
-        both = shared(generator, len(rows), SEEDS)
-        scores = {
-            metric: dict(zip(rows, (both + shared(generator, len(rows), SEEDS)) / 2**0.5, strict=True))
-            for metric in ("bleu", "perplexity", "f1", "within", "longer")
-        }
-        family = {
-            str(number): Hypothesis(mean(effects([scores[claim.metric][row] for row in claim.rows])))
-            for number, claim in enumerate(claims)
-        }
-        false += any(each.verdict != "undecided" for each in judge(family).values())
-    assert false / families <= LEVEL + 2 * (LEVEL * (1 - LEVEL) / families) ** 0.5
 
 
 # Trials.
@@ -267,11 +242,6 @@ def test_all_verdicts_can_be_given(center, error, verdict):
     assert compare(Mean(center, error, 4), 0.5, 1).verdict == verdict
 
 
-def test_rows_without_any_spread_differ():
-    judged = compare(unpaired([2.0] * 3, [1.0] * 3), 0.5, 1)
-    assert (judged.verdict, judged.interval) == ("better", (1, 1))
-
-
 def test_of_rows_that_are_equal_or_at_the_margin_at_most_a_share_as_large_as_the_level_gets_a_false_verdict():
     generator, false = np.random.default_rng(1), 0
     for _ in range(2000):  # one measure without a difference, and one with a difference as large as the margin
@@ -302,7 +272,7 @@ def starred(center, seeds, variances, trials=1000):
     return found / trials
 
 
-@pytest.mark.parametrize("seeds", [2, 3, 10])
+@pytest.mark.parametrize("seeds", [2, 10])
 @pytest.mark.parametrize("variances", SHARES.values(), ids=SHARES)
 def test_at_most_one_difference_in_twenty_is_starred_by_chance(seeds, variances):
     assert starred(0, seeds, variances) <= 0.05 + 3 * (0.05 * 0.95 / 1000) ** 0.5

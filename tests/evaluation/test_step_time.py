@@ -48,29 +48,20 @@ def test_the_error_of_a_run_is_that_of_its_training(given, run_config):
         step_times([run_config(longest_pair=2)], given)
 
 
-def loads(monkeypatch, *numbers):
-    """Let other programs use so many cores in one second after the other."""
-    seconds = iter(numbers)
+@pytest.mark.parametrize(
+    ("loads", "patience", "said"),
+    [
+        ([0.1], 30.0, []),
+        ([np.nan], 30.0, []),
+        ([1.5, 1.0, 0.1], 30.0, ["other programs use 1.5 CPU cores"]),
+        ([1.5, 1.4], -1.0, ["warning: other programs still use 1.5 CPU cores"]),
+    ],
+    ids=["an idle machine", "an unknown load", "other programs end", "other programs do not end"],
+)
+def test_other_programs_are_waited_for_and_told(monkeypatch, capsys, loads, patience, said):
+    seconds = iter(loads)
     monkeypatch.setattr(step_time, "used_by_others", lambda _: next(seconds))
-
-
-@pytest.mark.parametrize("load", [0.1, np.nan])
-def test_an_idle_machine_and_one_of_unknown_load_are_not_waited_for(monkeypatch, capsys, load):
-    loads(monkeypatch, load)
+    monkeypatch.setattr(step_time, "PATIENCE", patience)
     wait_until_idle()
-    assert capsys.readouterr().err == ""
-
-
-def test_other_programs_are_waited_for(monkeypatch, capsys):
-    loads(monkeypatch, 1.5, 1.0, 0.1)
-    wait_until_idle()
-    assert capsys.readouterr().err == (
-        "other programs use 1.5 CPU cores; waiting for up to 30 seconds until they end\n"
-    )
-
-
-def test_other_programs_that_do_not_end_are_told(monkeypatch, capsys):
-    loads(monkeypatch, 1.5, 1.4)
-    monkeypatch.setattr(step_time, "PATIENCE", -1)
-    wait_until_idle()
-    assert "warning: other programs still use 1.5 CPU cores; measuring beside them" in capsys.readouterr().err
+    lines = capsys.readouterr().err.splitlines()
+    assert [line[: len(text)] for line, text in zip(lines, said, strict=True)] == said

@@ -26,9 +26,3 @@ def test_a_tokeniser_that_is_not_installed_is_told_with_the_remedy(language, ext
     assert missing(language) == said
     with pytest.raises(InputError, match="needs mecab"):
         sacrebleu(["a"], ["a"], language)
-
-
-@pytest.mark.usefixtures("without_mecab")
-@pytest.mark.parametrize("language", ["de", "zh", "th"])
-def test_most_languages_need_nothing_more(language):
-    assert missing(language) == ""

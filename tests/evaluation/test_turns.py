@@ -44,11 +44,6 @@ def test_a_program_does_not_count_itself_nor_the_processes_that_work_for_it(stat
     assert used_by_others(lambda: statistics(10) or 5.0) == pytest.approx(1.5)  # 2 x 10 s in 10 s, 5 of them our own
 
 
-def test_nobody_uses_less_than_nothing(statistics):
-    statistics(0)
-    assert used_by_others(lambda: statistics(1) or 99.0) == 0
-
-
 def test_where_linux_does_not_tell_the_load_is_unknown(tmp_path, monkeypatch):
     monkeypatch.setattr(turns, "STATISTICS", tmp_path / "absent")
     assert math.isnan(used_by_others(lambda: 0.0))

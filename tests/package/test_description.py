@@ -60,9 +60,5 @@ def test_a_description_says_not_recorded_for_missing_values(package):
     assert full["pairs"] == "train 29000, dev 1014"
     assert full["training"] == "12 steps, 8,682,087 target subwords, float32"
     assert full["cost"] == "3 s on 2 x abacus, 1.12e+14 FLOPs"
-    attempts = [{"from": 0, "to": 6, "steps_redone": 0, "seconds": 1.0, "devices": 4, "device": "calculator"}]
-    attempts += [{"from": 6, "to": 12, "steps_redone": 0, "seconds": 2.0}]
-    both = rows(training={**training, "attempts": attempts})
-    assert both["cost"] == "3 s on 4 x calculator, then 2 x abacus, 1.12e+14 FLOPs"
     other = rows(training={**training, "attempts": "none", "software": ["torch"]}, corpus={"pairs": 3})
     assert {name for name, text in other.items() if text == "not recorded"} == {"corpus", "cost"}

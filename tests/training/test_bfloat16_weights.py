@@ -39,17 +39,3 @@ def test_a_model_with_copies_has_the_output_and_gradients_of_autocast(run_config
     for one, other in zip(*found, strict=True):
         assert one.dtype == other.dtype
         torch.testing.assert_close(one, other, rtol=1e-2, atol=1e-3)
-
-
-def test_copies_follow_the_weights_and_hold_those_of_linear_maps_only(run_config):
-    model = Transformer(run_config().architecture, VOCABULARY)
-    weights = Bfloat16Weights(model)
-    assert {name.rpartition(".")[2] for name in weights.copies} == {"weight", "bias"}
-    assert not any("norm" in name or "embedding" in name for name in weights.copies)
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.add_(1)
-    weights.refresh()
-    for name, copy in weights.copies.items():
-        assert torch.equal(copy, weights.exact[name].bfloat16())
-    assert {parameter.dtype for parameter in model.parameters()} == {torch.float32}

@@ -94,7 +94,6 @@ def exhausted_and_hidden(work, pool):
     ("fault", "why"),
     [
         (refused, "RuntimeError: CUDA error: operation not permitted when stream is capturing"),
-        (exhausted, "OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB."),
         (exhausted_and_hidden, "OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB."),
     ],
 )

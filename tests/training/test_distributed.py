@@ -1,6 +1,5 @@
 """Several processes, joined by Gloo, train like a single one."""
 
-import contextlib
 import json
 import os
 import signal
@@ -15,14 +14,13 @@ import psutil
 import pytest
 import torch
 import torch.distributed as dist
-from torch._subclasses.fake_tensor import FakeTensorMode
 
 from transformer.support.files import InputError
 from transformer.support.strict import write_config
 from transformer.support.tensors import read_tensors
 from transformer.text.tokens import Pairs
-from transformer.training import distributed, update
-from transformer.training.distributed import World, process_group, replicate
+from transformer.training import distributed
+from transformer.training.distributed import process_group, replicate
 from transformer.training.loop import Trainer
 from transformer.training.signals import Interrupted
 
@@ -138,6 +136,7 @@ def test_several_processes_train_to_the_same_weights_as_one(together, alone, tmp
     codes, _ = together(size, **changes)
     assert codes == [0] * size
     tensors, state, history = saved(tmp_path / "state")
+    assert not torch.equal(*tensors["random.cpu"][:2])  # each process draws its own dropout
     alone_tensors, alone_state, alone_history = saved(tmp_path / "alone")
     for name in one.model.state_dict():
         torch.testing.assert_close(tensors[f"model.{name}"], alone_tensors[f"model.{name}"], rtol=1e-3, atol=1e-5)
@@ -145,16 +144,18 @@ def test_several_processes_train_to_the_same_weights_as_one(together, alone, tmp
     assert np.array(history, float) == pytest.approx(np.array(alone_history, float), rel=1e-4, nan_ok=True)
 
 
-@pytest.mark.parametrize("size", [2, 3])
-def test_an_interrupted_run_ends_with_the_same_bits(together, tmp_path, size):
-    together(size, "whole")
-    for rank, step in ((size - 1, 4), (0, 7)):
-        codes, said = together(size, act=(rank, step, signal.SIGTERM))
-        assert codes == [7] * size
+def test_an_interrupted_run_with_a_damaged_state_ends_with_the_same_bits(together, tmp_path):
+    together(3, "whole")
+    for rank, step in ((2, 4), (0, 7)):
+        codes, said = together(3, act=(rank, step, signal.SIGTERM))
+        assert codes == [7] * 3
     assert "resuming at step 4\n" in said[0]
     assert not any(said[1:])
-    codes, _ = together(size)
-    assert codes == [0] * size
+    state = tmp_path / "state/state.safetensors"
+    state.write_bytes(state.read_bytes()[:-100])
+    codes, said = together(3)
+    assert codes == [0] * 3
+    assert "resuming at step 4\n" in said[0].partition("damaged")[2]
     (tensors, *rest), (whole, *whole_rest) = saved(tmp_path / "state"), saved(tmp_path / "whole")
     assert tensors.keys() == whole.keys()
     for name, tensor in tensors.items():
@@ -167,54 +168,27 @@ def test_an_interrupted_run_ends_with_the_same_bits(together, tmp_path, size):
     assert resumed == whole
 
 
-def test_each_process_draws_its_own_dropout(together, tmp_path):
-    together(2)
-    random = saved(tmp_path / "state")[0]["random.cpu"]
-    assert len(random) == 2
-    assert not torch.equal(*random)
-
-
-@pytest.mark.parametrize("sizes", [(1, 2), (3, 2)])
-def test_a_run_resumed_by_another_number_of_processes_says_so(together, tmp_path, sizes):
-    before, after = sizes
-    together(before, act=(0, 5, signal.SIGTERM))
-    codes, said = together(after)
-    assert codes == [0] * after
-    assert f"resuming at step 5 with {after} process(es) instead of {before}; dropout will differ\n" in said[0]
-    assert saved(tmp_path / "state")[1]["step"] == 12
-
-
-def test_a_damaged_state_falls_back_in_all_processes(together, tmp_path):
-    for step in (4, 7):
-        together(2, act=(1, step, signal.SIGTERM))
-    state = tmp_path / "state/state.safetensors"
-    state.write_bytes(state.read_bytes()[:-100])
+def test_a_run_resumed_by_another_number_of_processes_says_so(together):
+    together(3, act=(0, 5, signal.SIGTERM))
     codes, said = together(2)
-    assert codes == [0, 0]
-    assert "damaged" in said[0]
-    assert "resuming at step 4\n" in said[0].partition("damaged")[2]
+    assert codes == [0] * 2
+    assert "resuming at step 5 with 2 process(es) instead of 3; dropout will differ\n" in said[0]
 
 
-@pytest.mark.parametrize("rank", [0, 1])
-def test_an_error_in_one_process_ends_all_and_is_printed_once(together, rank):
-    codes, said = together(2, act=(rank, 5, InputError("the disk is full")))
-    assert codes == [1, 1]
-    assert said[rank].endswith("error: the disk is full\n")
-    assert "error" not in said[1 - rank]
-
-
-@pytest.mark.parametrize("rank", [0, 1])
-def test_a_killed_process_ends_the_others_with_a_reason(together, rank):
-    codes, said = together(2, act=(rank, 5, signal.SIGKILL))
-    assert codes[rank] == -signal.SIGKILL
-    assert codes[1 - rank] == 1
-    assert said[1 - rank].splitlines()[-1].startswith("error: a process of this run has died (noticed by process")
-
-
-def test_a_loss_that_is_not_finite_is_noticed_in_all_processes(together):
-    codes, said = together(2, learning_rate=1e30)
-    assert codes == [1, 1]
-    assert sum("is not finite at step" in text for text in said) == 1
+@pytest.mark.parametrize(
+    ("act", "changes", "codes", "told"),
+    [
+        ((0, 5, InputError("the disk is full")), {}, [1, 1], "error: the disk is full"),
+        ((1, 5, InputError("the disk is full")), {}, [1, 1], "error: the disk is full"),
+        ((0, 5, signal.SIGKILL), {}, [-signal.SIGKILL, 1], "error: a process of this run has died (noticed by process"),
+        (None, {"learning_rate": 1e30}, [1, 1], "is not finite at step"),
+    ],
+    ids=["error of the first", "error of another", "a killed process", "a loss that is not finite"],
+)
+def test_a_failure_of_one_process_ends_all_and_is_printed_once(together, act, changes, codes, told):
+    found, said = together(2, act=act, **changes)
+    assert found == codes
+    assert sum(text.count("error: ") for text in said) == "".join(said).count(told) == 1
 
 
 class Noted(torch.nn.Module):
@@ -241,50 +215,6 @@ def test_a_first_pass_under_autocast_leaves_the_random_state_as_it_was():
     assert not torch._dynamo.config.optimize_ddp
 
 
-class Replica:
-    """Stands in for DistributedDataParallel, since there is no GPU."""
-
-    def __init__(self, group):
-        self.group = group
-
-    def __call__(self):
-        return torch.zeros((), requires_grad=True)
-
-
-def test_gpus_exchange_gradients_through_nccl_and_wait_ten_minutes(monkeypatch):
-    groups = []
-    monkeypatch.setattr(dist, "new_group", lambda **options: groups.append(options) or "a group")
-    monkeypatch.setattr(distributed, "DistributedDataParallel", lambda _, process_group, **__: Replica(process_group))
-    monkeypatch.setattr(torch.random, "fork_rng", contextlib.nullcontext)
-    with FakeTensorMode():
-        replica = replicate(Noted("cuda"), contextlib.nullcontext())
-    assert replica.group == "a group"
-    [group] = groups
-    assert group["backend"] == "nccl"
-    assert timedelta(minutes=2) < group["timeout"] < timedelta(minutes=30)
-
-
-def test_the_first_pass_is_over_a_batch_of_training(tmp_path, run_config, encoded, monkeypatch):
-    examples = []
-
-    def noted(module, autocast, *example):
-        examples.append((autocast, *example))
-        return module
-
-    monkeypatch.setattr(update, "replicate", noted)
-    monkeypatch.setattr(World, "gather", lambda _, mine: mine[None])
-    monkeypatch.setattr(World, "of_first", lambda _, value: value)
-    config = run_config(precision="bfloat16")
-    trainer = Trainer(config, VOCABULARY, encoded("train"), encoded("dev"), tmp_path, CPU, World(0, 2))
-    _, _, batches = next(trainer.batches.from_position(0, 0))
-    trainer.step(batches)
-    [(autocast, batch, eps_ls, *_)] = examples
-    with autocast:
-        assert torch.is_autocast_enabled("cpu")
-    assert batch is batches[0]
-    assert eps_ls == config.training.eps_ls
-
-
 @pytest.fixture
 def torchrun(tmp_path, run_config, encoded, subwords):
     """Start the command with two processes, like the rule `train`."""
@@ -302,55 +232,24 @@ def torchrun(tmp_path, run_config, encoded, subwords):
     return start
 
 
-def when_training(process, folder):
-    """Wait for the first row of the history. Returns the process ids of the ranks."""
-    while process.poll() is None and not (folder / "run/state/history.csv").exists():
-        time.sleep(0.01)
-    return [rank.pid for rank in psutil.Process(process.pid).children()]
-
-
 def test_torchrun_trains_and_publishes_once(torchrun, tmp_path):
     with torchrun() as process:
         _, said = process.communicate(timeout=SECONDS)
     assert process.returncode == 0, said
     assert sum(line.startswith("ende base: 12 steps") for line in said.splitlines()) == 1
     assert json.loads((tmp_path / "run/training.json").read_text())["devices"] == 2
-    left = ["checkpoints", "history.csv", "state", "state.lock", "training.json"]
-    assert sorted(path.name for path in (tmp_path / "run").iterdir()) == left
-
-
-def test_sigterm_to_torchrun_saves_and_ends_all(torchrun, tmp_path):
-    with torchrun(steps=5000) as process:
-        ranks = when_training(process, tmp_path)
-        process.terminate()
-        _, said = process.communicate(timeout=SECONDS)
-    assert process.returncode
-    assert said.splitlines().count("interrupted by SIGTERM; the state is saved: start the command again to resume") == 1
-    assert not any(map(psutil.pid_exists, ranks))
-    _, metadata = read_tensors(tmp_path / "run/state/state.safetensors")
-    assert json.loads(metadata["state"])["step"] > 0
-
-
-def test_under_torchrun_a_killed_process_ends_all_and_names_the_cause(torchrun, tmp_path):
-    with torchrun(steps=5000) as process:
-        ranks = when_training(process, tmp_path)
-        os.kill(ranks[1], signal.SIGKILL)
-        _, said = process.communicate(timeout=SECONDS)
-    assert process.returncode == 1
-    assert f"Signal 9 (SIGKILL) received by PID {ranks[1]}" in said
-    assert sum(line.startswith("error: ") for line in said.splitlines()) <= 1
-    assert not any(map(psutil.pid_exists, ranks))
 
 
 def test_no_process_outlives_torchrun_and_the_state_is_saved(torchrun, tmp_path):
     with torchrun(steps=5000) as process:
-        ranks = when_training(process, tmp_path)
+        while process.poll() is None and not (tmp_path / "run/state/history.csv").exists():
+            time.sleep(0.01)
+        ranks = psutil.Process(process.pid).children()
         process.kill()
         said = process.stderr.read()  # until all processes have closed it
-    psutil.wait_procs([psutil.Process(rank) for rank in ranks if psutil.pid_exists(rank)], SECONDS)
+    psutil.wait_procs(ranks, SECONDS)
+    assert not any(rank.is_running() for rank in ranks)
     assert said.splitlines().count("interrupted by SIGTERM; the state is saved: start the command again to resume") == 1
-    assert "Traceback" not in said
-    assert not any(map(psutil.pid_exists, ranks))
     assert (tmp_path / "run/state/state.safetensors").exists()
 
 
@@ -358,71 +257,30 @@ PLACE = {"WORLD_SIZE": "2", "RANK": "0", "LOCAL_WORLD_SIZE": "2", "LOCAL_RANK": 
 PLACE |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "1"}
 
 
-@pytest.fixture
-def place(monkeypatch):
-    """Set the variables of PLACE that are given, and those that change."""
-
-    def change(names, **changes):
-        for name, value in PLACE.items():
-            if name in names:
-                monkeypatch.setenv(name, value)
-            else:
-                monkeypatch.delenv(name, raising=False)
-        for name, value in changes.items():
-            monkeypatch.setenv(name, value)
-
-    return change
-
-
-@pytest.mark.parametrize("value", ["", "abc", "0", "-1", "1.5", " 1", "²", "99999999999"])
-def test_an_impossible_number_of_processes_is_named(place, value):
-    place((), WORLD_SIZE=value)
-    message = f"WORLD_SIZE={value} is not a whole number from 1 to 1,000,000; start the command with torchrun, "
-    with pytest.raises(InputError, match=message), process_group():
-        pass
-
-
-@pytest.mark.parametrize("missing", [name for name in PLACE if name != "WORLD_SIZE"])
-def test_a_variable_that_is_missing_or_impossible_is_named(place, missing):
-    place(PLACE.keys() - {missing})
-    with (
-        pytest.raises(InputError, match=f"{missing} is not set, but WORLD_SIZE is 2; start the command with"),
-        process_group(),
-    ):
-        pass
-    if missing != "MASTER_ADDR":
-        place(PLACE, **{missing: "70000"})
-        with pytest.raises(InputError, match=f"{missing}=70000 is not a whole number from"), process_group():
-            pass
-
-
-@pytest.mark.parametrize("size", [{}, {"WORLD_SIZE": "1"}])
-def test_a_rank_beyond_a_single_process_is_named(place, size):
-    place((), RANK="1", **size)
-    size = size.get("WORLD_SIZE", "not set")
-    with (
-        pytest.raises(InputError, match=rf"RANK=1 is not 0 \(WORLD_SIZE is {size}\); start the command"),
-        process_group(),
-    ):
-        pass
-
-
-def test_one_process_trains_alone_whatever_the_other_variables_say(place):
-    place((), WORLD_SIZE="1", RANK="0", LOCAL_RANK="7", MASTER_ADDR="nowhere")
-    with process_group() as world:
-        assert world is distributed.ALONE
-
-
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"MASTER_ADDR": "nowhere.invalid"}, "MASTER_ADDR=nowhere.invalid MASTER_PORT=1: no such address"),
+        ({"WORLD_SIZE": "two"}, "RANK=0 WORLD_SIZE=two .* is no place"),
+        ({"WORLD_SIZE": "0"}, "WORLD_SIZE=0 .* is no place"),
+        ({"RANK": None}, "RANK= WORLD_SIZE=2 .* is no place"),
+        ({"RANK": "2"}, "RANK=2 WORLD_SIZE=2 .* is no place"),
+        ({"LOCAL_RANK": "2"}, "LOCAL_RANK=2 .* is no place"),
+        ({"MASTER_ADDR": None}, "MASTER_ADDR= MASTER_PORT=1: process 0 of 2 met no others"),
+        ({"MASTER_PORT": "70000"}, "MASTER_PORT=70000: process 0 of 2 met no others"),
         ({"RANK": "1"}, "MASTER_ADDR=127.0.0.1 MASTER_PORT=1: process 1 of 2 met no others"),
     ],
 )
-def test_processes_that_cannot_meet_say_so(place, monkeypatch, capfd, changes, message):
+def test_variables_that_lead_to_no_other_processes_are_named(monkeypatch, capfd, changes, message):
     monkeypatch.setattr(distributed, "MEETING", timedelta(seconds=1))
-    place(PLACE, **changes)
-    with pytest.raises(InputError, match=message), process_group():
+    for name, value in (PLACE | changes).items():
+        monkeypatch.delenv(name, raising=False) if value is None else monkeypatch.setenv(name, value)
+    with pytest.raises(InputError, match=f"{message}.*start the command with torchrun"), process_group():
         pass
     assert "frame" not in capfd.readouterr().err
+
+
+def test_one_process_trains_alone_whatever_the_other_variables_say(monkeypatch):
+    for name, value in {"WORLD_SIZE": "1", "RANK": "0", "LOCAL_RANK": "7", "MASTER_ADDR": "nowhere"}.items():
+        monkeypatch.setenv(name, value)
+    with process_group() as world:
+        assert world is distributed.ALONE

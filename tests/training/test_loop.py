@@ -1,11 +1,10 @@
 import contextlib
 import itertools
 import json
+import math
 import multiprocessing
 import os
 import random
-import re
-import resource
 import signal
 import threading
 import time
@@ -125,58 +124,46 @@ def handled():
 NUMBERS = [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGXCPU]
 
 
-@pytest.mark.parametrize("number", NUMBERS)
-def test_a_signal_that_this_process_ignores_does_not_interrupt_a_run(start, whole, handled, number):
+def test_a_signal_that_this_process_ignores_does_not_interrupt_a_run(start, handled):
     """As SIGINT in the background of a shell, and SIGHUP under nohup."""
-    handled(number, signal.SIG_IGN)
     trainer = start()
-    before(trainer, 5, lambda: os.kill(os.getpid(), number))
+    for step, number in enumerate(NUMBERS, start=1):
+        handled(number, signal.SIG_IGN)
+        before(trainer, step, partial(os.kill, os.getpid(), number))
     trainer.train()
-    assert_same(trainer, whole)
+    assert trainer.state.step == 12
 
 
-@pytest.mark.parametrize("number", NUMBERS)
-def test_a_run_interrupted_after_every_step_ends_like_an_uninterrupted_one(start, whole, handled, number):
-    handled(number, signal.SIG_DFL)
-    for step in range(1, 12):
+def test_a_run_interrupted_after_every_step_by_one_signal_or_another_ends_like_an_uninterrupted_one(
+    start, whole, handled
+):
+    for step, number in zip(range(1, 12), itertools.cycle(NUMBERS)):
+        handled(number, signal.SIG_DFL)
         trainer = start()
-        before(trainer, step, lambda: os.kill(os.getpid(), number))
+        before(trainer, step, partial(os.kill, os.getpid(), number))
         with pytest.raises(Interrupted, match=signal.Signals(number).name) as interruption:
             trainer.train()
         assert (trainer.state.step, interruption.value.number) == (step, number)
+        assert signal.getsignal(number) == signal.SIG_DFL
     trainer = start()
     assert trainer.state.step == 11
     trainer.train()
     assert_same(trainer, whole)
 
 
-@pytest.mark.parametrize("step", [1, 5, 6, 11])
-def test_one_interruption_changes_nothing(start, whole, step):
-    interrupted(start, step)
-    trainer = start()
-    trainer.train()
-    assert_same(trainer, whole)
-
-
 @pytest.mark.parametrize(
-    "changes", [{"network": "recurrent", "N": 3}, {"network": "convolutional", "N": 2, "positions": "learned"}]
+    ("changes", "steps"),
+    [
+        ({"network": "recurrent", "N": 3}, [5]),
+        ({"network": "convolutional", "N": 2, "positions": "learned"}, [5]),
+        ({"steps": 120}, [1, 7, 13]),  # none has a row in the history
+    ],
 )
-def test_one_interruption_of_another_network_changes_nothing(start, changes):
+def test_interruptions_change_nothing(start, changes, steps):
     start = partial(start, **changes)
     whole = start("whole")
     whole.train()
-    interrupted(start, 5)
-    trainer = start()
-    trainer.train()
-    assert_same(trainer, whole)
-
-
-def test_an_interruption_between_two_rows_of_the_history_changes_neither(start):
-    start = partial(start, steps=120)
-    whole = start("whole")
-    whole.train()
-    assert not {1, 7, 13} & {row[0] for row in whole.state.history}
-    interrupted(start, 1, 7, 13)
+    interrupted(start, *steps)
     trainer = start()
     trainer.train()
     assert_same(trainer, whole)
@@ -186,18 +173,6 @@ def test_a_signal_during_the_last_step_does_not_interrupt_the_run(start, whole):
     trainer = start()
     before(trainer, 12, lambda: os.kill(os.getpid(), signal.SIGTERM))
     trainer.train()
-    assert_same(trainer, whole)
-
-
-def test_the_signal_handlers_are_restored_after_training(start):
-    handler = signal.getsignal(signal.SIGTERM)
-    interrupted(start, 3)
-    assert signal.getsignal(signal.SIGTERM) == handler
-
-
-def test_how_often_the_state_is_saved_changes_nothing(start, whole):
-    trainer = start()
-    trainer.train(save_seconds=0)
     assert_same(trainer, whole)
 
 
@@ -238,7 +213,7 @@ def test_a_run_killed_at_any_moment_ends_with_the_same_weights(tmp_path, run_con
     newest = tmp_path / "state" / "state.safetensors"
     moments = random.Random(0)
     killed = 0
-    for _ in range(20):
+    for _ in range(10):
         seen = written_at(newest)
         process = forkserver.Process(target=train_on, args=(config, *prefixes, newest.parent))
         process.start()
@@ -248,7 +223,7 @@ def test_a_run_killed_at_any_moment_ends_with_the_same_weights(tmp_path, run_con
         process.kill()
         process.join()
         killed += process.exitcode == -signal.SIGKILL
-    assert killed == len(read_attempts(newest.parent / "attempts")) == 20
+    assert killed == len(read_attempts(newest.parent / "attempts")) == 10
     trainer = Trainer(config, VOCABULARY, encoded("train"), encoded("dev"), newest.parent, CPU)
     assert trainer.state.step > 0
     trainer.train()
@@ -276,16 +251,6 @@ def flip(path):
     path.write_bytes(content)
 
 
-def test_a_damaged_state_without_an_earlier_one_resumes_from_the_start_and_says_so(start, capsys):
-    folder = interrupted(start, 4)
-    assert not (folder / "previous.safetensors").exists()
-    cut(folder / "state.safetensors")
-    trainer = start()
-    said = capsys.readouterr().err
-    assert "state.safetensors: damaged, so it is removed; resuming from the start" in said
-    assert trainer.state.step == 0
-
-
 def saved_step(path):
     """The step of the state in a file; None where there is no file."""
     return json.loads(read_tensors(path)[1]["state"])["step"] if path.exists() else None
@@ -307,17 +272,18 @@ def test_the_first_save_comes_early(start, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("damage", "damaged", "step", "origin"),
+    ("steps", "damage", "damaged", "step", "origin"),
     [
-        (cut, ["state"], 4, "the previous state"),
-        (flip, ["state"], 4, "the previous state"),
-        (cut, ["state", "previous"], 0, "the start"),
+        ([4, 7], cut, ["state"], 4, "the previous state"),
+        ([4, 7], flip, ["state"], 4, "the previous state"),
+        ([4, 7], cut, ["state", "previous"], 0, "the start"),
+        ([4], cut, ["state"], 0, "the start"),
     ],
 )
 def test_a_run_with_damaged_states_resumes_from_what_is_whole_and_says_so(
-    start, whole, capsys, damage, damaged, step, origin
+    start, whole, capsys, steps, damage, damaged, step, origin
 ):
-    folder = interrupted(start, 4, 7)
+    folder = interrupted(start, *steps)
     for name in damaged:
         damage(folder / f"{name}.safetensors")
     capsys.readouterr()
@@ -330,16 +296,11 @@ def test_a_run_with_damaged_states_resumes_from_what_is_whole_and_says_so(
     assert_same(trainer, whole)
 
 
-def test_a_full_disk_loses_nothing(start, whole):
+def test_a_full_disk_loses_nothing(start, whole, full_after):
     folder = interrupted(start, 4)
     trainer = start()
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, limits[1]))
-    try:
-        with pytest.raises(InputError, match=r"safetensors: cannot be written \(File too large\); free space"):
-            trainer.train(save_seconds=0)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    with full_after(10_000), pytest.raises(InputError, match=r"safetensors: cannot be written \(File too large\)"):
+        trainer.train(save_seconds=0)
     assert [path.name for path in folder.glob("*.safetensors")] == ["previous.safetensors"]
     trainer = start()
     assert trainer.state.step == 4
@@ -350,12 +311,8 @@ def test_a_full_disk_loses_nothing(start, whole):
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"learning_rate": 2.0}, r"training\.learning_rate was 1\.0 and is 2\.0"),
-        ({"P_drop": 0.0}, r"architecture\.P_drop was 0\.1 and is 0\.0"),
         ({"seed": 2}, "seed was 1 and is 2"),
-        ({"d_ff": 64}, r"architecture\.d_ff was \d+ and is 64"),
         ({"steps": 13}, r"training\.steps was 12 and is 13"),
-        ({"precision": "float32", "steps": 13}, r"training\.steps was 12 and is 13"),
         ({"attention": "unscaled"}, r"architecture\.attention was null and is 'unscaled'"),
     ],
 )
@@ -364,13 +321,6 @@ def test_the_state_of_another_config_is_refused_and_the_change_is_named(start, c
     message = rf"{folder}/state\.safetensors: this state belongs to another run: .*{said}.*, or remove {folder} to"
     with pytest.raises(InputError, match=message):
         start(**changes)
-
-
-def test_a_run_resumes_with_smaller_micro_batches(start):
-    interrupted(start, 4)
-    trainer = start(micro=24)
-    assert trainer.state.step == 4
-    trainer.train()
 
 
 def test_the_state_of_another_vocabulary_or_of_other_data_is_refused(start, run_config, encoded):
@@ -424,21 +374,18 @@ def in_numpy(_):
     np.empty(1 << 50)
 
 
-@pytest.mark.parametrize("step", [exhausted, on_a_gpu, in_numpy])
-@pytest.mark.parametrize(("micro", "lower"), [(100, 50), (1000, 150)])
-def test_when_memory_runs_out_the_setting_to_lower_is_named(start, step, micro, lower):
+@pytest.mark.parametrize(
+    ("step", "micro", "remedy"),
+    [
+        (exhausted, 100, "resume with --micro-batch-tokens 50 .*train:micro_batch_tokens=50 "),
+        (on_a_gpu, 1000, "resume with --micro-batch-tokens 150 "),  # a step has 300
+        (in_numpy, 24, r"one row has \d+ subwords and cannot be split; lower longest_pair"),
+    ],
+)
+def test_when_memory_runs_out_the_setting_to_lower_is_named(start, step, micro, remedy):
     trainer = start(micro=micro, batch_tokens=300)
     trainer.step = step
-    with pytest.raises(InputError, match=f"base: out of memory; resume with --micro-batch-tokens {lower} ") as told:
-        trainer.train()
-    assert f"--set-resources train:micro_batch_tokens={lower} (or in your profile);" in str(told.value)
-
-
-def test_when_memory_runs_out_for_a_single_row_smaller_passes_are_no_remedy(start):
-    trainer = start(micro=24)
-    longest = max(max(shape[1:]) for shape in trainer.batches.shapes)
-    trainer.step = exhausted
-    with pytest.raises(InputError, match=f"one row has {longest} subwords and cannot be split; lower longest_pair"):
+    with pytest.raises(InputError, match=f"base: out of memory; {remedy}"):
         trainer.train()
 
 
@@ -449,12 +396,14 @@ def test_other_errors_of_pytorch_pass_unchanged(start):
         trainer.train()
 
 
-def test_a_step_follows_the_schedule_and_counts_the_targets(start):
+def test_a_step_follows_the_schedule_and_counts_the_targets_and_three_forward_passes(start):
     trainer = start()
     _, _, batches = next(trainer.batches.from_position(0, 0))
     trainer.step(batches)
     assert trainer.rate() == pytest.approx(16**-0.5 * 4**-1.5)
     assert trainer.state.target_tokens == sum(int((micro.target.ids != 0).sum()) for micro in batches)
+    lengths = np.concatenate([micro.lengths for micro in batches])
+    assert trainer.state.flops == 3 * forward_flops(trainer.config.architecture, VOCABULARY, lengths)
 
 
 def test_a_batch_has_the_loss_of_its_pairs_one_by_one(start):
@@ -483,13 +432,6 @@ def test_the_loss_falls_during_training(tmp_path, run_config):
     assert trainer.state.history[-1][5] == pytest.approx(np.exp(trainer.state.history[-1][1]), rel=0.1)
 
 
-def test_an_absurd_learning_rate_stops_the_run_and_names_the_step(start):
-    trainer = start(learning_rate=1e30)
-    with pytest.raises(InputError, match=r"ende base: the (loss|dev perplexity) is not finite at step [1-4]; lower"):
-        trainer.train()
-    assert not (trainer.folder / "state.safetensors").exists()
-
-
 def spoil(trainer, step, value):
     """Replace the loss of one step by `value`."""
     loss = trainer.updater.loss
@@ -501,22 +443,21 @@ def spoil(trainer, step, value):
     trainer.updater.loss = spoilt
 
 
-@pytest.mark.parametrize("value", [float("nan"), float("inf")])
-@pytest.mark.parametrize("step", [5, 12])
-def test_a_loss_that_is_not_finite_stops_the_run_and_names_its_step(start, value, step):
-    trainer = start()
+@pytest.mark.parametrize(
+    ("value", "step", "changes", "checked"),
+    [
+        (math.nan, 5, {}, 5),
+        (math.inf, 12, {}, 12),
+        (math.nan, 13, {"steps": 1000, "checkpoint_every": 1}, 20),  # a row of the history
+    ],
+)
+def test_a_loss_that_is_not_finite_stops_the_run_and_names_its_step(start, value, step, changes, checked):
+    trainer = start(**changes)
     spoil(trainer, step, value)
     with pytest.raises(InputError, match=rf"the loss is not finite at step {step}; lower learning_rate"):
-        trainer.train(save_seconds=0)
-    assert not (trainer.folder / "step-12.safetensors").exists()
-
-
-def test_a_late_check_still_names_the_first_bad_step(start):
-    trainer = start(steps=1000, checkpoint_every=1)
-    spoil(trainer, 13, float("nan"))
-    with pytest.raises(InputError, match="at step 13;"):
         trainer.train()
-    assert trainer.state.step == 20
+    assert trainer.state.step == checked
+    assert not (trainer.folder / "step-12.safetensors").exists()
 
 
 def test_dev_pairs_beyond_the_learned_positions_do_not_stop_the_training(tmp_path, run_config, encoded):
@@ -527,20 +468,13 @@ def test_dev_pairs_beyond_the_learned_positions_do_not_stop_the_training(tmp_pat
     assert trainer.state.history[-1][5] > 1
 
 
-def test_dropout_stays_on_when_no_dev_pair_is_short_enough(tmp_path, run_config, encoded):
-    dev = pairs_of([[5] * 29 + [1]], [[6, 1]])
-    trainer = Trainer(run_config(), VOCABULARY, encoded("train"), dev, tmp_path / "state", CPU)
-    trainer.train()
-    assert trainer.model.training
-    assert trainer.state.history[-1][5] is None
-
-
 @pytest.mark.parametrize(("longest_pair", "counted"), [(29, False), (30, True)])
 def test_dev_pairs_as_long_as_pairs_of_training_count(tmp_path, run_config, encoded, longest_pair, counted):
     dev = pairs_of([[5] * 29 + [1]], [[6, 1]])
     given = (encoded("train"), dev, tmp_path / "state", CPU)
     trainer = Trainer(run_config(longest_pair=longest_pair), VOCABULARY, *given)
     assert (trainer.dev_perplexity() is not None) == counted
+    assert trainer.model.training  # dropout stays on
 
 
 @pytest.mark.parametrize("longest", ["train", "dev"])
@@ -566,7 +500,6 @@ def test_the_history_has_evenly_spaced_rows_and_few_perplexities(start):
     assert steps[-1] == 150
     assert {b - a for a, b in itertools.pairwise(steps)} == {1, 2}
     assert [step for step, line in zip(steps, lines[1:], strict=True) if line[5]] == list(range(15, 151, 15))
-    assert all(re.fullmatch(r"[0-9.e+-]+", field) for line in lines[1:] for field in line[:5])
 
 
 def test_the_mean_loss_of_the_history_is_the_mean_over_its_subwords(start):
@@ -612,10 +545,7 @@ def test_auto_precision_is_chosen_once_and_kept(start):
 
 def test_a_run_that_leaves_out_much_of_its_text_warns(start, capsys):
     start("short", longest_pair=6)
-    assert re.match(
-        r"warning: ende base: \d+ of 40 pairs have more than 6 subwords on a side and are left out \(longest_pair\)\n$",
-        capsys.readouterr().err,
-    )
+    assert "of 40 pairs have more than 6 subwords on a side and are left out" in capsys.readouterr().err
     start("long", longest_pair=24)
     assert not capsys.readouterr().err
 
@@ -649,14 +579,6 @@ def test_the_seconds_of_a_run_are_those_of_its_steps_and_give_the_speed(start, m
     assert trainer.state.seconds == 2 * 12
     speeds = [row[HISTORY.index("tokens_per_second")] for row in trainer.state.history]
     assert sum(2 * speed for speed in speeds) == pytest.approx(trainer.state.target_tokens)
-
-
-def test_a_step_costs_three_forward_passes_over_its_pairs(start):
-    trainer = start()
-    _, _, batches = next(trainer.batches.from_position(0, 0))
-    trainer.step(batches)
-    lengths = np.concatenate([micro.lengths for micro in batches])
-    assert trainer.state.flops == 3 * forward_flops(trainer.config.architecture, VOCABULARY, lengths)
 
 
 def test_dev_perplexity_is_that_of_the_first_pairs_without_label_smoothing(start, encoded, monkeypatch):

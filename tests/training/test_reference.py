@@ -192,19 +192,3 @@ def test_loss_and_gradients_equal_the_equations(row, device, dtype, packed):
     for name, parameter in model.named_parameters():
         error = (parameter.grad.cpu().double() - gradients[name]).norm()
         assert error <= of_gradient * gradients[name].norm() + 1e-6 * whole, name
-
-
-def test_batches_of_one_shape_are_one_graph_without_a_break(row):
-    """This is compiled for a GPU; a graph break or a second graph would cost as much as compiling saves."""
-    model, graphs = row[0].cpu(), []
-    torch._dynamo.reset()  # graphs of the other rows' models would count too
-
-    def backend(graph, _):
-        graphs.append(graph)
-        return graph.forward
-
-    compiled = torch.compile(model, dynamic=False, fullgraph=True, backend=backend)
-    for _ in range(2):
-        rows = [Rows.of(torch.randint(END + 1, VOCABULARY, (2, length))) for length in (5, 7)]
-        torch.testing.assert_close(compiled(*rows), model(*rows))
-    assert len(graphs) == 1

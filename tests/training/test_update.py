@@ -6,7 +6,6 @@ from torch import nn
 
 from transformer.model.networks import network
 from transformer.support.device import compile_in_place
-from transformer.support.files import InputError
 from transformer.text import batches
 from transformer.training import fused
 from transformer.training.bfloat16_weights import Bfloat16Weights
@@ -82,16 +81,6 @@ def test_a_resumed_run_does_not_pack_the_done_part_of_its_epoch_to_try_the_compi
     assert len(packed) == 1
 
 
-def test_memory_that_runs_out_while_the_compiler_is_tried_is_reported_with_the_remedy(trainer, monkeypatch):
-    def exhausted(*_, **__):
-        raise torch.OutOfMemoryError("CUDA out of memory")
-
-    trainer.updater.compiled = True
-    monkeypatch.setattr(trainer.updater, "loss", exhausted)
-    with pytest.raises(InputError, match="base: out of memory; "):
-        trainer.try_compiler()
-
-
 def test_gradients_are_those_of_the_last_update_whether_it_was_recorded_or_not(trainer):
     updater, micro = trainer.updater, next(trainer.batches.from_position(0, 0))[2]
     updater.recorder = Recorder(lambda batch, *given: updater.update([batch], *given), updater.model.parameters(), CPU)
@@ -123,10 +112,3 @@ def test_a_try_of_the_compiler_leaves_no_gradient_behind(tmp_path, run_config, e
         trainer.train()
     for one, other in zip(tried.model.parameters(), plain.model.parameters(), strict=True):
         assert torch.equal(one, other)
-
-
-def test_evaluation_compiles_nothing(trainer):
-    graphs = []
-    of_compiler(trainer.updater, lambda graph, _: graphs.append(graph) or graph.forward)
-    trainer.dev_perplexity()
-    assert not graphs

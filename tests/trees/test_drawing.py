@@ -94,10 +94,6 @@ def test_of_three_examples_one_is_right_and_two_are_wrong(tmp_path):
     assert shown(*[right] * 6) == shown(*[wrong] * 6) == [1, 2, 3]
 
 
-def test_the_drawing_of_no_trees_is_an_empty_page():
-    assert not texts(draw({}), None)
-
-
 def test_a_tree_of_any_depth_is_drawn():
     tree = Tree("S", (Leaf("NN", "dog"),))
     for _ in range(3000):

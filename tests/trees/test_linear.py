@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from transformer.trees.linear import as_leaf, linearise, misread, repair, tags_of
 from transformer.trees.penn import read_tree
 from transformer.trees.symbols import leaves, split_words, symbols
-from transformer.trees.tree import Leaf, Tree, build, tags, walk, words
+from transformer.trees.tree import Leaf, build, tags, walk, words
 
 JOHN = "(S (NP (NNP John)) (VP (VBZ has) (NP (DT a) (NN dog))) (. .))"
 FORM = "(S (NP XX )NP (VP XX (NP XX XX )NP )VP XX )S"
@@ -34,11 +34,6 @@ def test_a_linearised_tree_has_the_published_form():
     assert linearise(tree, "words") == "(S (NP John )NP (VP has (NP a dog )NP )VP . )S"
     assert words(tree) == ["John", "has", "a", "dog", "."]
     assert tags(tree) == ["NNP", "VBZ", "DT", "NN", "."]
-
-
-def test_parentheses_in_words_become_lrb_and_rrb_in_leaves():
-    tree = Tree("NP", (Leaf("-LRB-", "("), Leaf("NN", "f(x)")))
-    assert linearise(tree, "words") == "(NP -LRB- f-LRB-x-RRB- )NP"
 
 
 def test_symbols_are_all_tokens_of_targets_except_words():
@@ -121,11 +116,6 @@ def test_missing_words_do_not_change_the_tree_over_the_others(tree, data):
     assert pruned == linearise(repair(items, [w for w in sentence if w in kept], ["T"] * len(kept))[0], "words").split()
 
 
-def test_a_long_line_that_repeats_one_word_is_aligned():
-    whole, changed = repair(["(S", *["-", "x"] * 2000], ["-"] * 4000 + ["."], ["T"] * 4001)
-    assert (len(words(whole)), changed) == (4001, True)
-
-
 @pytest.mark.parametrize(
     ("output", "expected"),
     [
@@ -161,12 +151,10 @@ def test_the_right_leaves_are_never_misread_after_subwords_have_normalised_them(
     [
         ("5\u00a0000", "5000"),
         ("a\u00b4b", "a\u0301b"),
-        ("a\u200bb", "ab"),
         ("\u200b", "XX"),
-        ("\uff08", "-LRB-"),
+        ("f(x)", "f-LRB-x-RRB-"),
         ("\u2474", "-LRB-1-RRB-"),
         ("\u00bd", "\u00bd"),
-        ("na\u00efve", "na\u00efve"),
     ],
 )
 def test_a_word_that_subwords_would_split_or_drop_is_one_leaf(word, leaf):
@@ -174,8 +162,9 @@ def test_a_word_that_subwords_would_split_or_drop_is_one_leaf(word, leaf):
 
 
 @pytest.mark.parametrize("form", ["XX", "tags", "words"])
-@pytest.mark.parametrize("blank", "\u00a0\u0085\u1680\u2000\u2007\u2028\u2029\u202f\u205f\u3000\x1c\x1d\x1e\x1f")
+@pytest.mark.parametrize("blank", "\u00a0\u0085\u2028\u3000\x1c")
 def test_a_blank_within_a_word_does_not_end_it(form, blank):
+    assert split_words(f" a\t{blank} \f b{blank} ") == ["a", f"b{blank}"]
     tree = read_tree(f"(S (NP (CD 5{blank}000) (NNS dogs)) (VP (VBP sleep)))")
     line = " ".join(words(tree))
     assert split_words(line) == words(tree) == [f"5{blank}000", "dogs", "sleep"]
@@ -185,20 +174,8 @@ def test_a_blank_within_a_word_does_not_end_it(form, blank):
     assert read_tree(str(tree)) == tree
 
 
-@pytest.mark.parametrize("blank", "\t\r\v\f")
-def test_ascii_blanks_and_blanks_by_themselves_are_no_words(blank):
-    assert split_words(f" a{blank}\u00a0 \u3000 b\u2028 ") == ["a", "b\u2028"]
-
-
 def test_output_of_any_depth_is_repaired():
     form, changed = repaired("(S " * 5000, 1)
     assert (form, changed) == ("(S XX )S", True)
     deep = "(S " * 5000 + "XX" + " )S" * 5000
     assert repaired(deep, 1) == (deep, False)
-
-
-def test_repair_needs_words_and_a_tag_for_each():
-    with pytest.raises(ValueError, match="at least one word"):
-        repair(["(S", ")S"], [], [])
-    with pytest.raises(ValueError, match="zip"):
-        repair(["XX"], ["a", "b"], ["DT"])

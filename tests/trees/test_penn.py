@@ -39,13 +39,15 @@ def read(text):
     return list(read_mrg("wsj_0001.mrg", text))
 
 
-@given(any_trees.TREES)
-def test_a_printed_tree_is_read_back(tree):
-    assert read_tree(str(tree)) == tree
+@given(TREES)
+def test_a_printed_tree_is_read_back_by_both_readers(tree):
+    assert [read_tree(str(tree))] == read(str(tree)) == [tree]
 
 
-def test_blanks_between_brackets_do_not_matter():
-    assert read_tree("  ( S(NP ( NNP John ))(VP(VBZ has)(NP (DT a)\t(NN dog)) )(. .))\r") == read_tree(JOHN)
+@pytest.mark.parametrize("blank", ["", "\t", " \u3000", "\r"])
+def test_blanks_between_brackets_do_not_matter(blank):
+    text = f"  ( S{blank}(NP ( NNP John )){blank}(VP(VBZ has)(NP (DT a){blank}(NN dog)) )(. .)){blank}"
+    assert read_tree(text) == read_tree(JOHN)
 
 
 @pytest.mark.parametrize(
@@ -55,13 +57,9 @@ def test_blanks_between_brackets_do_not_matter():
         ("(S (NN dog)", 1),
         ("(S (NN dog)))", 13),
         ("(S (NP ) (NN dog))", 4),
-        ("(S ((NN dog)))", 4),
         ("(S (NN dog) cat)", 13),
-        ("(S (NN big dog))", 8),
         ("(S (NN dog)) (S (NN cat))", 14),
         ("(NN dog)", 1),
-        (")", 1),
-        ("dog", 1),
     ],
 )
 def test_a_line_that_is_not_a_tree_is_refused_with_the_column(line, column):
@@ -81,11 +79,6 @@ def test_exactly_the_added_functions_traces_and_outer_brackets_are_removed(pair,
     assert read(f"{tree}") == [tree]
 
 
-@given(TREES)
-def test_both_readers_read_a_printed_tree_alike(tree):
-    assert [read_tree(str(tree))] == read(str(tree)) == [tree]
-
-
 @pytest.mark.parametrize(
     ("text", "tree"),
     [
@@ -100,28 +93,12 @@ def test_unary_chains_bracket_words_and_a_second_constituent_stay(text, tree):
     assert [str(tree) for tree in read(text)] == [tree]
 
 
-@pytest.mark.parametrize("root", ["", "TOP", "ROOT", "S1", "VROOT", "Top", "root", "ROOT-1"])
+@pytest.mark.parametrize("root", ["", "TOP", "VROOT", "root", "ROOT-1"])
 def test_an_outer_bracket_is_removed_whatever_its_label(root):
     assert read(f"({root} {JOHN})") == [read_tree(JOHN)]
     assert read(f"({root} (S1 (ROOT {JOHN})))") == [read_tree(JOHN)]
     assert [str(tree) for tree in read(f"({root} {JOHN} (. .))")] == [f"(TOP {JOHN} (. .))"]
     assert [str(tree) for tree in read(f"({root} (UH yes))")] == ["(TOP (UH yes))"]
-
-
-def test_blanks_of_unicode_between_brackets_do_not_matter():
-    assert read_tree("(S\u3000(NP (NNP John))\u2028(VP (VBZ runs)) )".replace("S\u3000", "S \u3000")) == read_tree(
-        "(S (NP (NNP John)) (VP (VBZ runs)))"
-    )
-
-
-def test_a_file_without_text_has_no_tree():
-    assert read(" \n") == []
-
-
-def test_deep_trees_and_long_sentences_are_read():
-    [tree] = read("( " + "(NP-1 " * 450 + "(NN dog)" * 250 + ")" * 451)
-    assert len(words(tree)) == 250
-    assert sum(item == "(NP" for item in walk(tree)) == 450
 
 
 @st.composite
@@ -152,19 +129,14 @@ def test_long_and_deep_trees_come_back_from_the_treebank_and_from_the_linearised
         ("{}( (S\n (NN a))\n{}", 14, "not closed"),
         ("{}( (S (NN a)))\n)\n{}", 15, r"'\)' stands outside"),
         ("{}\n cat {}", 15, "'cat' stands outside"),
-        ("{}( )", 14, r"\(\) holds nothing"),
         ("{}( (S (NP )\n (NN a)))", 14, r"\(NP\) holds nothing"),
         ("( (S (NP (-NONE- *)\n)))", 1, "no words"),
         ("{}( (S (NP the (NN cat))))", 14, r"'the' in \(NP \.\.\.\) has no tag"),
-        ("( (S (NP the cat)))", 1, r"'the' in \(NP \.\.\.\) has no tag"),
         ("( (S ((NN cat))))", 1, "no label"),
-        ("( (S ( cat)))", 1, r"\(cat\) holds nothing"),
         ("(NN cat)", 1, r"\(NN cat\) is a tag without a constituent"),
         ("(S " * 600 + "(NN cat)" + ")" * 600, 1, "500"),
         ("{}(S (NP\u3000(NN cat)))", 14, r"the label 'NP\\u3000' has a blank, U\+3000; write an ordinary blank"),
-        ("{}(S (NN\u00a0cat))", 14, r"the label 'NN\\xa0cat' has a blank, U\+00A0"),
         ("{}(S (NN c\0t))", 14, "a NUL character, as in damaged files; repair the file"),
-        ("{}(S\0 (NN cat))", 14, "a NUL character"),
         ("{}(S (NN \u00a0))", 14, r"\(NN\) holds nothing"),
     ],
 )
@@ -174,11 +146,7 @@ def test_a_text_that_is_not_a_tree_is_refused_with_the_line(pierre, text, line, 
     assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize(
-    ("second", "fault"),
-    [("", "column 1: "), ("(S (NP (DT the) dog))", r"column 17: 'dog' in \(NP \.\.\.\) has no tag")],
-)
-def test_a_fault_in_the_second_line_of_a_file_is_reported_with_line_2(tmp_path, second, fault):
-    (tmp_path / "dev.trees").write_text(f"{JOHN}\n{second}\n")
-    with pytest.raises(InputError, match=rf"dev\.trees, line 2, {fault}"):
+def test_a_fault_in_the_second_line_of_a_file_is_reported_with_line_2(tmp_path):
+    (tmp_path / "dev.trees").write_text(f"{JOHN}\n(S (NP (DT the) dog))\n")
+    with pytest.raises(InputError, match=r"dev\.trees, line 2, column 17: 'dog' in \(NP \.\.\.\) has no tag"):
         read_trees(tmp_path / "dev.trees")

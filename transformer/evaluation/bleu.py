@@ -70,19 +70,16 @@ def check(translations: Sequence[str], references: Sequence[str]) -> None:
 def notes(translations: Sequence[str], references: Sequence[str], language: str = "und") -> list[str]:
     """Why the BLEUs of a text say little, if they do. Raises the InputErrors of `sacrebleu`."""
     check(translations, references)
-    found = []
     if tokeniser_of(language) == DEFAULT and 2 * sum(map(lacks_blanks, references)) > len(references):
-        found.append(
+        return [
             f"the references have no blanks between words, but BLEU takes {language} for a language with blanks, and "
             "whole phrases for words; name the language of the text, such as zh, ja or th"
-        )
-        return found
-    for name, lines in (("translation", translations), ("reference", references)):
-        if not counts(lines, lines, language).ngrams_4:
-            found.append(
-                f"no {name} has four words, so BLEU says little: it also counts matches of four words in a row"
-            )
-    return found
+        ]
+    return [
+        f"no {name} has four words, so BLEU says little: it also counts matches of four words in a row"
+        for name, lines in (("translation", translations), ("reference", references))
+        if not counts(lines, lines, language).ngrams_4
+    ]
 
 
 def sacrebleu_metric(language: str = "und") -> Any:

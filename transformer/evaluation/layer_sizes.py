@@ -39,27 +39,17 @@ class LayerSizes(Config):
     def _additive(self) -> Faults:
         for name in ("n", "d"):
             if len(self.points(name, MOST_ADDITIVE)) < FEWEST:
-                yield (
-                    name,
-                    f"too few of {list(getattr(self, name))} suit additive attention (n^2 d at most "
-                    f"{MOST_ADDITIVE:,}); give smaller ones",
-                )
+                few = f"too few of {list(getattr(self, name))} suit additive attention"
+                yield name, f"{few} (n^2 d at most {MOST_ADDITIVE:,}); give smaller ones"
 
     @check
     def _convolution(self) -> Faults:
-        if self.k < 2:
-            yield "k", f"{self.k} reads no other position; choose an odd number of 3 or more"
-        elif self.k % 2 == 0:
-            yield "k", f"{self.k} is even; choose an odd number, so that the output is as long as the input"
-        elif self.k > max(self.n):
-            yield "k", f"{self.k} is wider than the greatest length n, {max(self.n)}; choose a smaller one"
+        if self.k % 2 == 0 or not 3 <= self.k <= max(self.n):
+            yield "k", f"{self.k} is not an odd number from 3 to the greatest length n, {max(self.n)}; choose one"
 
     @check
     def _heads(self) -> Faults:
-        others = [width for width in self.d if width % self.d_k]
-        if others == list(self.d):
-            yield "d_k", f"{self.d_k} divides none of the widths d, {others}; choose a divisor of them"
-        elif others:
+        if others := [width for width in self.d if width % self.d_k]:
             yield "d", f"{others} are not multiples of d_k, {self.d_k}; choose multiples"
 
     def points(self, varied: str, most: float = math.inf) -> list[tuple[int, int]]:

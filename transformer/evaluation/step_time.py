@@ -1,6 +1,5 @@
 """The time of a training step (section 5.2) of several runs, which take turns, alone on the machine."""
 
-import math
 import sys
 import time
 from collections.abc import Sequence
@@ -13,6 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
 import torch
 
 from transformer.evaluation.turns import in_turns, used_by_others
@@ -135,7 +135,8 @@ def step_times(configs: Sequence[RunConfig], setup: Setup) -> dict[str, Any]:
         "steps": count,
         "waited": waited,
         "rows": [
-            {**asdict(step), "seconds": each.tolist(), "others": [known(number) for number in used]}
+            # JSON has no NaN, which stands for an unknown load.
+            {**asdict(step), "seconds": each.tolist(), "others": [None if np.isnan(one) else one for one in used]}
             for step, each, used in zip(steps, seconds.T, others, strict=True)
         ],
     }
@@ -158,8 +159,3 @@ def wait_until_idle() -> float:
 def _sleep() -> float:
     time.sleep(1)
     return 0.0
-
-
-def known(number: float) -> float | None:
-    """The number, or None for NaN, which JSON does not have."""
-    return None if math.isnan(number) else number

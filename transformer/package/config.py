@@ -71,10 +71,7 @@ def read_package_config(folder: Path) -> PackageConfig:
     except ConfigError as error:
         raise InputError(f"{error}\n  (this package is of another version, or another program made it)") from error
     if signed(values) != values:
-        raise InputError(
-            f"{path}: changed or damaged (its content does not match its SHA-256); "
-            "unpack the package again, or make it again"
-        )
+        raise InputError(f"{path}: changed or damaged (its SHA-256 differs); unpack or make the package again")
     for name in HASHED:
         if not (folder / name).exists():
             raise InputError(f"{folder / name}: no such file; copy or make it again")

@@ -51,27 +51,22 @@ def make_package(
     """Average checkpoints of the run that `config` describes, and write a package.
 
     `corpus` is corpus.json and `training` is training.json. Raises InputError for a file that cannot be read, a
-    checkpoint or record of another config, a checkpoint of other subwords, and a checkpoint that is given twice; also
-    the errors of `average` and `save_package`.
+    checkpoint or record of another config or of other subwords, and a checkpoint that is given twice; also the errors
+    of `average` and `save_package`.
     """
     run, text, trained = read_config(RunConfig, config), read_json(corpus), read_json(training)
     learnt, steps = Subwords(subwords), []
-    vocabulary = vocabulary_name(len(learnt), learnt.sha256)
+    wanted = {"config": plain(run), "vocabulary": vocabulary_name(len(learnt), learnt.sha256)}
     for path in checkpoints:
         metadata = read_metadata(path)
         try:
-            trained_as, trained_with, step = (json.loads(metadata[key]) for key in ("config", "vocabulary", "step"))
+            made = {key: json.loads(metadata[key]) for key in (*wanted, "step")}
         except (KeyError, ValueError, RecursionError):
-            raise InputError(
-                f"{path}: this is no checkpoint of a run; give checkpoints of the run of {config}"
-            ) from None
-        if trained_as != plain(run):
-            raise InputError(f"{path}: this checkpoint was not trained with {config}; give checkpoints of its run")
-        if trained_with != vocabulary:
-            raise InputError(
-                f"{path}: trained with {trained_with}, but {subwords} has {vocabulary}; give the subwords of its run"
-            )
-        steps.append(step)
+            made = {}
+        for key, file in (("config", config), ("vocabulary", subwords)):
+            if made.get(key) != wanted[key]:
+                raise InputError(f"{path}: this is no checkpoint of a run with {file}; give checkpoints of its run")
+        steps.append(made["step"])
     if trained.get("config_sha256") != run.sha256():
         raise InputError(f"{training}: this record is not of a run of {config}; give training.json of its run")
     weights = average(checkpoints)

@@ -35,20 +35,12 @@ README = """\
 
     python -m transformer {command} --package FOLDER < sentences > {output}
 """
-NETWORKS: dict[str, dict[str, Any]] = {
-    "transformer": {
-        "kind_of_network": 'A Transformer of "Attention Is All You Need" (arXiv 1706.03762)',
-        "sizes": ("N", "d_model", "d_ff", "h", "d_k", "d_v", "positions", "attention_over_parameters"),
-    },
-    "recurrent": {
-        "kind_of_network": "A recurrent network, LSTMs with attention much like GNMT (arXiv 1609.08144)",
-        "sizes": ("N", "d_model"),
-    },
-    "convolutional": {
-        "kind_of_network": "A convolutional network with attention, much like ConvS2S (arXiv 1705.03122)",
-        "sizes": ("N", "d_model"),
-    },
+KINDS = {
+    "transformer": 'A Transformer of "Attention Is All You Need" (arXiv 1706.03762)',
+    "recurrent": "A recurrent network, LSTMs with attention much like GNMT (arXiv 1609.08144)",
+    "convolutional": "A convolutional network with attention, much like ConvS2S (arXiv 1705.03122)",
 }
+SIZES = ("N", "d_model", "d_ff", "h", "d_k", "d_v", "positions", "attention_over_parameters")
 USAGE = {
     "translation": {"usage": "Translate", "command": "translate", "output": "translations"},
     "parsing": {"usage": "Parse", "command": "parse", "output": "trees"},
@@ -63,28 +55,26 @@ def readme(place: str, config: Mapping[str, Any], history: Path, scores: Sequenc
     """
     summary = {**config, **config["training"], **config["corpus"], **USAGE[config["kind"]]}
     architecture = plain(config["architecture"])
-    summary |= NETWORKS[architecture.pop("network", "transformer")] | {"averaged": len(config["averaged"])}
+    network = architecture.pop("network", "transformer")
     if architecture.get("attention_over_parameters"):
         del architecture["d_ff"]  # it has no such layers
-    shown = [*summary["sizes"], *(f.name for f in fields(ModelConfig) if "added" in f.metadata)]
-    summary["sizes"] = listed({name: architecture[name] for name in shown if name in architecture})
+    added = [field.name for field in fields(ModelConfig) if "added" in field.metadata]
+    shown = [*SIZES, *added] if network == "transformer" else SIZES[:2]
     measured = _dev_perplexity(history)
     try:
         return README.format(
-            **summary,
+            **{**summary, "averaged": len(config["averaged"])},
+            kind_of_network=KINDS[network],
+            sizes=listed({name: architecture[name] for name in shown if name in architecture}),
             hours=summary["seconds"] / 3600,
             where=devices(summary),
             perplexity=measured,
             scores="\n".join("| scores | {} |".format(text.replace("|", r"\|")) for text in scores or ["none yet"]),
             made_with=", ".join(f"{name} {version}" for name, version in summary["software"].items()),
         )
-    except KeyError as error:
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise InputError(
-            f"{place}: the key {error} is missing from the records of corpus and training; make the records again"
-        ) from error
-    except (TypeError, ValueError, AttributeError) as error:
-        raise InputError(
-            f"{place}: the records of corpus and training do not fit ({error}); make them again"
+            f"{place}: the records of corpus and training do not fit ({error!r}); make them again"
         ) from error
 
 
@@ -97,14 +87,10 @@ def write_readme(folder: Path, config: PackageConfig, scores: Sequence[str]) -> 
 def _dev_perplexity(history: Path) -> str:
     """The last dev perplexity in a history.csv, in words."""
     try:
-        rows = csv.DictReader(read_lines(history))
-        if "dev_perplexity" not in (rows.fieldnames or ()):
-            raise ValueError("it has no column dev_perplexity")
-        measured = [row for row in rows if row["dev_perplexity"]]
+        measured = [row for row in csv.DictReader(read_lines(history)) if row["dev_perplexity"]]
         if not measured:
             return "not measured"
-        last = measured[-1]
-        perplexity = f"{float(last['dev_perplexity']):.2f}"
-        return f"{perplexity} per subword, on the start of dev at step {last['step']}, before averaging"
+        perplexity, step = float(measured[-1]["dev_perplexity"]), measured[-1]["step"]
+        return f"{perplexity:.2f} per subword, on the start of dev at step {step}, before averaging"
     except (KeyError, ValueError, csv.Error) as error:
         raise InputError(f"{history}: not a history of a training ({error}); give that of this run") from error

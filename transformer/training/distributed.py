@@ -3,13 +3,13 @@
 import contextlib
 import os
 import signal
-import socket
 import sys
 import time
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
+from pathlib import Path
 from threading import Thread
 from typing import Any, TypeVar
 
@@ -27,7 +27,8 @@ MEETING = timedelta(minutes=2)  # how long processes wait for each other at the 
 PATIENCE = timedelta(hours=6)
 # How long a GPU waits for another's gradients. All processes meet before each step, but one may compile longer.
 GRADIENTS_PATIENCE = timedelta(minutes=10)
-TORCHRUN = "start the command with torchrun, which sets it, or unset WORLD_SIZE and RANK to train in one process"
+PLACE = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE")
+TORCHRUN = "start the command with torchrun, which sets these variables, or unset WORLD_SIZE to train in one process"
 
 
 @dataclass(frozen=True)
@@ -87,9 +88,8 @@ def process_group() -> Iterator[World]:
     if world.size == 1:
         yield ALONE
         return
-    rank, size = world.rank, world.size
     store = _rendezvous(world)
-    dist.init_process_group("gloo", store=store, rank=rank, world_size=size, timeout=PATIENCE)
+    dist.init_process_group("gloo", store=store, rank=world.rank, world_size=world.size, timeout=PATIENCE)
     status: Any = 0
     try:
         try:
@@ -102,8 +102,8 @@ def process_group() -> Iterator[World]:
             raise SystemExit(1) from error
         if isinstance(error, dist.DistError) or "gloo" in str(error):
             raise InputError(
-                f"a process of this run has died (noticed by process {rank} of {size}), perhaps because memory ran "
-                "out; start the command again to resume"
+                f"a process of this run has died (noticed by process {world.rank} of {world.size}), perhaps because "
+                "memory ran out; start the command again to resume"
             ) from error
         raise
     sys.stdout.flush()
@@ -113,29 +113,14 @@ def process_group() -> Iterator[World]:
 
 def _place() -> World:
     """This process's place, from torchrun's variables. Raises InputError when one is wrong or missing."""
-    size = _number("WORLD_SIZE", 1, 10**6, "1")
-    rank = _number("RANK", 0, size - 1, "0" if size == 1 else None)
-    if size == 1:
+    given = {name: os.environ.get(name, "") for name in PLACE}
+    if given["WORLD_SIZE"] in ("", "1"):
         return ALONE
-    local_size = _number("LOCAL_WORLD_SIZE", 1, size)
-    return World(rank, size, _number("LOCAL_RANK", 0, local_size - 1), local_size)
-
-
-def _number(name: str, least: int, most: int, default: str | None = None) -> int:
-    """The value of a variable of the environment. Raises InputError when it is impossible, and as `_text` does."""
-    text = _text(name, default)
-    if not (text.isdecimal() and least <= int(text) <= most):
-        allowed = f"a whole number from {least} to {most:,}" if most > least else str(least)
-        beside = "" if name == "WORLD_SIZE" else f" (WORLD_SIZE is {os.environ.get('WORLD_SIZE', 'not set')})"
-        raise InputError(f"{name}={text} is not {allowed}{beside}; {TORCHRUN}")
-    return int(text)
-
-
-def _text(name: str, default: str | None = None) -> str:
-    """The value of a variable of the environment. Raises InputError when it is not set and has no default."""
-    if (text := os.environ.get(name, default)) is None:
-        raise InputError(f"{name} is not set, but WORLD_SIZE is {os.environ['WORLD_SIZE']}; {TORCHRUN}")
-    return text
+    world = World(*(int(value) if value.isdecimal() else -1 for value in given.values()))
+    if 0 <= world.rank < world.size and 0 <= world.local_rank < world.local_size <= world.size:
+        return world
+    values = " ".join(f"{name}={value}" for name, value in given.items())
+    raise InputError(f"{values} is no place among several processes; {TORCHRUN}")
 
 
 def _rendezvous(world: World) -> dist.Store:
@@ -143,12 +128,7 @@ def _rendezvous(world: World) -> dist.Store:
 
     A process that torchrun started ends like after SIGTERM when torchrun dies: torchrun can no longer end it.
     """
-    address, port = _text("MASTER_ADDR"), _number("MASTER_PORT", 1, 2**16 - 1)
-    place = f"MASTER_ADDR={address} MASTER_PORT={port}"
-    try:
-        socket.getaddrinfo(address, port)
-    except OSError as error:
-        raise InputError(f"{place}: no such address ({error.strerror}); {TORCHRUN}") from error
+    place = " ".join(f"{name}={os.environ.get(name, '')}" for name in ("MASTER_ADDR", "MASTER_PORT"))
     who = f"process {world.rank} of {world.size}"
     if "TORCHELASTIC_USE_AGENT_STORE" in os.environ:
         Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
@@ -157,7 +137,7 @@ def _rendezvous(world: World) -> dist.Store:
     try:
         with _in_native_code():
             store, _, _ = next(dist.rendezvous("env://", timeout=MEETING))
-    except dist.DistError as error:
+    except (RuntimeError, ValueError) as error:
         raise InputError(f"{place}: {who} met no others ({str(error).splitlines()[0]}); {TORCHRUN}") from error
     store.set_timeout(default_pg_timeout)
     return store
@@ -166,18 +146,15 @@ def _rendezvous(world: World) -> dist.Store:
 @contextlib.contextmanager
 def _in_native_code() -> Iterator[None]:
     """Let an interrupt end the process at once, and silence what C++ writes to standard error, such as stack traces."""
-    kept, handler = os.dup(2), signal.getsignal(signal.SIGINT)
-    null = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(null, 2)
-    if handler is signal.default_int_handler:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    kept, handler = os.dup(2), signal.signal(signal.SIGINT, signal.SIG_DFL)
+    with Path(os.devnull).open("wb") as null:
+        os.dup2(null.fileno(), 2)
     try:
         yield
     finally:
         signal.signal(signal.SIGINT, handler)
         os.dup2(kept, 2)
         os.close(kept)
-        os.close(null)
 
 
 def _end_with(parent: int) -> None:

@@ -172,7 +172,7 @@ class Trainer:
                 if progress:
                     progress.update(1, self.note())
                 if step in checkpoints and self.world.first:
-                    write_tensors(self.checkpoint(step), self.model.state_dict(), self.identity())
+                    write_tensors(self.folder / checkpoint_name(step), self.model.state_dict(), self.identity())
                 if save:
                     self.save()
                     saved, wait = time.monotonic(), save_seconds
@@ -268,10 +268,6 @@ class Trainer:
         if (perplexity := per_subword(total, tokens)) == math.inf:
             raise self.diverged("dev perplexity", self.state.step)
         return perplexity
-
-    def checkpoint(self, step: int) -> Path:
-        """Where the checkpoint of a step is kept until the run ends."""
-        return self.folder / checkpoint_name(step)
 
     def identity(self) -> dict[str, str]:
         """The metadata of a checkpoint: the run that it belongs to, and its step."""
