@@ -39,21 +39,26 @@ export function idsOf(node) {
  * still win at the greatest length, or with `nbest` be among the best. `tree` receives a node for each continuation that
  * was considered: {parent, token, logp, length, fate}, where the fate is "alive", "ended", "pruned" or "dropped".
  */
-export function beamSearch(model, state, { width, alpha, limit, nbest = false }, tree = []) {
+export function beamSearch(...given) {
+  const search = beamSteps(...given);
+  for (;;) {
+    const { done, value } = search.next();
+    if (done) return value;
+  }
+}
+
+/** The same search, which pauses after each step. */
+export function* beamSteps(model, state, { width, alpha, limit, nbest = false }, tree = []) {
   const root = { parent: null, token: null, logp: 0, length: 0, fate: "alive" };
   tree.push(root);
   let alive = [{ node: root, logp: 0, state }];
   let finished = [];
   for (let length = 1; length <= limit && alive.length; length++) {
     const count = width > 1 ? 2 * width : 1;
-    const continued = alive.flatMap((from) => {
-      const next = model.next(from.state, from.node.token);
-      return largest(logSoftmax(next.logits), count).map(({ token, logp }) => ({
-        from: from.node,
-        state: next.state,
-        token,
-        score: Math.fround(from.logp + logp),
-      }));
+    const read = model.next(alive.map((each) => each.state), alive.map((each) => each.node.token));
+    const continued = read.flatMap(({ logits, state }, r) => {
+      const { node: from, logp: before } = alive[r];
+      return largest(logSoftmax(logits), count).map(({ token, logp }) => ({ from, state, token, score: Math.fround(before + logp) }));
     });
     const candidates = continued.sort(byScore).slice(0, count);
     alive = [];
@@ -72,6 +77,7 @@ export function beamSearch(model, state, { width, alpha, limit, nbest = false },
     for (const { node } of alive) node.fate = "dropped";
     for (const { node } of promising) node.fate = "alive";
     alive = promising;
+    yield;
   }
   for (const { node } of finished) node.fate = "ended";
   return finished.map(({ node, score }) => ({ ids: idsOf(node), score, node }));

@@ -24,9 +24,11 @@ class Attention {
   /** {scores, weights, output}: of each head [H][S], and the heads' outputs side by side. */
   read(q, keys, values, bias, without, name) {
     const { h, d_v } = this;
-    const scores = Array.from({ length: h }, (_, head) =>
-      Float32Array.from(keys, (k, j) => this.score(q, k, head, without) + bias(head, j)),
-    );
+    const scores = Array.from({ length: h }, (_, head) => {
+      const row = new Float32Array(keys.length);
+      for (let j = 0; j < row.length; j++) row[j] = this.score(q, keys[j], head, without) + bias(head, j);
+      return row;
+    });
     const weights = scores.map(softmax);
     const output = new Float32Array(h * d_v);
     for (let head = 0; head < h; head++) {
@@ -43,23 +45,23 @@ function positionWise(model, name) {
   const over = model.config.attention_over_parameters;
   if (!over) {
     const [inner, outer] = [model.linear(`${name}.inner`), model.linear(`${name}.outer`)];
-    return (x) => linear(linear(x, inner).map((y) => Math.max(0, y)), outer);
+    return (rows) => linear(linear(rows, inner).map((y) => y.map((each) => Math.max(0, each))), outer);
   }
   const { h_p, d_pk, d_pv, n_p } = over;
   const [query, output] = [model.linear(`${name}.query`), model.linear(`${name}.output`)];
   const [keys, values] = [model.tensors[`${name}.memory_keys`].data, model.tensors[`${name}.memory_values`].data];
-  return (x) => {
-    const [q, y] = [linear(x, query), new Float32Array(h_p * d_pv)];
+  const read = (q) => {
+    const y = new Float32Array(h_p * d_pv);
     for (let head = 0; head < h_p; head++) {
-      const weights = softmax(
-        Float32Array.from({ length: n_p }, (_, j) => dot(q, head * d_pk, keys, (head * n_p + j) * d_pk, d_pk) * h_p ** 0.5),
-      );
+      const score = (_, j) => dot(q, head * d_pk, keys, (head * n_p + j) * d_pk, d_pk) * h_p ** 0.5;
+      const weights = softmax(Float32Array.from({ length: n_p }, score));
       for (let j = 0; j < n_p; j++)
         for (let i = 0; i < d_pv; i++)
           y[head * d_pv + i] += weights[j] * values[(head * n_p + j) * d_pv + i] * model.config.d_model ** 0.5;
     }
-    return linear(y, output);
+    return y;
   };
+  return (rows) => linear(linear(rows, query).map(read), output);
 }
 
 /** What encoder and decoder layers share: the projections of their attentions, and LayerNorm(x + sublayer(x)). */
@@ -68,52 +70,53 @@ class Layer {
     const { h, d_k, d_v } = model.config;
     const attention = (part) => new Attention(model.config, model.tensors[`${name}.${part}.attend.vector`]?.data);
     Object.assign(this, { model, name, sizes: { k: h * d_k, v: h * d_v } });
-    this.qkv = model.linear(`${name}.self_attention.query_key_value`);
+    this.queryKeyValue = model.linear(`${name}.self_attention.query_key_value`);
     this.self = attention("self_attention");
     this.selfOutput = model.linear(`${name}.self_attention.output`);
-    if (model.has(`${name}.encoder_attention.query.weight`)) {
+    if (name.startsWith("decoder")) {
       this.query = model.linear(`${name}.encoder_attention.query`);
       this.keyValue = model.linear(`${name}.encoder_attention.key_value`);
       this.across = attention("encoder_attention");
       this.acrossOutput = model.linear(`${name}.encoder_attention.output`);
     }
     this.positionWise = positionWise(model, `${name}.position_wise`);
-    this.norms = [0, 1, 2].map((i) => model.has(`${name}.residuals.${i}.norm.weight`) && model.linear(`${name}.residuals.${i}.norm`));
+    const norms = name.startsWith("decoder") ? [0, 1, 2] : [0, 1];
+    this.norms = norms.map((i) => model.linear(`${name}.residuals.${i}.norm`));
   }
 
-  /** LayerNorm(x + y), where y is the output of a sub-layer (section 3.1). */
-  residual(i, x, sublayer, without) {
-    const off = without.parts?.has(`${this.name}.residuals.${i}`);
-    return layerNorm(off ? x : add(x, sublayer()), this.norms[i]);
+  /** LayerNorm(x + y) for each row, where the ys are the output of a sub-layer (section 3.1). */
+  residual(i, rows, sublayer, without) {
+    const ys = without.parts?.has(`${this.name}.residuals.${i}`) ? null : sublayer();
+    return rows.map((x, r) => layerNorm(ys ? add(x, ys[r]) : x, this.norms[i]));
   }
 
-  /** {q, k, v} of a position. */
-  project(x, turn) {
+  /** {q, k, v} of each row. */
+  project(rows, turn) {
     const { k, v } = this.sizes;
-    const y = linear(x, this.qkv);
-    return { q: turn(y.subarray(0, k)), k: turn(y.subarray(k, 2 * k)), v: y.subarray(2 * k, 2 * k + v) };
+    return linear(rows, this.queryKeyValue).map((y, r) => ({
+      q: turn(y.subarray(0, k), r),
+      k: turn(y.subarray(k, 2 * k), r),
+      v: y.subarray(2 * k, 2 * k + v),
+    }));
   }
 
   /** The keys and values that a decoder layer computes from the encoder's output. */
   memory(encoded) {
-    const rows = encoded.map((x) => linear(x, this.keyValue));
+    const rows = linear(encoded, this.keyValue);
     return { keys: rows.map((y) => y.subarray(0, this.sizes.k)), values: rows.map((y) => y.subarray(this.sizes.k)) };
   }
 }
 
 export class Transformer {
   constructor(config, tensors) {
-    Object.assign(this, { config, tensors, N: config.N, vocabulary: tensors.embedding.shape[0] });
+    Object.assign(this, { config, tensors });
     const layers = (stack) => Array.from({ length: config.N }, (_, i) => new Layer(this, `${stack}.${i}`));
     [this.encoder, this.decoder] = [layers("encoder"), layers("decoder")];
     this.sourcePositions = encodingOf(config, tensors["source_positions.table"], false);
     this.targetPositions = encodingOf(config, tensors["target_positions.table"], true);
   }
 
-  has(name) {
-    return name in this.tensors;
-  }
-
+  /** The weights and the bias of a linear map or of a LayerNorm. */
   linear(name) {
     return { weight: this.tensors[`${name}.weight`].data, bias: this.tensors[`${name}.bias`].data };
   }
@@ -126,61 +129,74 @@ export class Transformer {
     return without.positions ? x : encoding.ofEmbeddings(x, position);
   }
 
-  /** The encoder's output for `ids`, after which `padding` may follow. `trace` receives what each layer computed. */
+  /** The encoder's output for `ids`, after which padding may follow. `trace` receives what each layer computed. */
   encode(ids, without = {}, trace = []) {
     const encoding = this.sourcePositions;
     const end = ids.indexOf(END);
     const place = ids.map((_, i) => (i <= end ? i : i - end - 1)); // padding is counted anew, as in Rows
-    const hidden = ids.map((_, i) => i > end && !without.mask);
+    const hidden = (i, j) => j > end && i <= end && !without.mask;
     let rows = ids.map((id, i) => this.embed(id, encoding, place[i], without));
     for (const layer of this.encoder) {
-      const read = rows.map((x, i) => layer.project(x, (y) => (without.positions ? y : encoding.turn(y, place[i]))));
-      const [keys, values] = [read.map((each) => each.k), read.map((each) => each.v)];
-      const attended = read.map(({ q }, i) => {
-        const bias = (head, j) => (hidden[j] && !hidden[i] ? -Infinity : without.positions ? 0 : encoding.ofScores(head, place[i], place[j]));
+      const read = layer.project(rows, (y, i) => (without.positions ? y : encoding.turn(y, place[i])));
+      const [queries, keys, values] = ["q", "k", "v"].map((name) => read.map((each) => each[name]));
+      const attended = queries.map((q, i) => {
+        const score = (head, j) => (without.positions ? 0 : encoding.ofScores(head, place[i], place[j]));
+        const bias = (head, j) => (hidden(i, j) ? -Infinity : score(head, j));
         return layer.self.read(q, keys, values, bias, without, `${layer.name}.self_attention`);
       });
-      trace.push({ queries: read.map((each) => each.q), keys, values, attended });
+      trace.push({ queries, keys, values, attended });
       if (without.parts?.has(layer.name)) continue;
-      rows = rows.map((x, i) => {
-        x = layer.residual(0, x, () => linear(attended[i].output, layer.selfOutput), without);
-        return layer.residual(1, x, () => layer.positionWise(x), without);
-      });
+      const outputs = attended.map((each) => each.output);
+      rows = layer.residual(0, rows, () => linear(outputs, layer.selfOutput), without);
+      rows = layer.residual(1, rows, () => layer.positionWise(rows), without);
     }
     return rows;
   }
 
-  /** What a search begins with: the memory of each decoder layer, and no subword yet. */
+  /** What a search begins with: the memory of each decoder layer, and a hypothesis without subwords. */
   begin(ids, without = {}, trace = []) {
     const encoded = this.encode(ids, without, trace);
     const end = ids.indexOf(END);
-    const shown = encoded.map((_, i) => i <= end || Boolean(without.mask));
+    const hidden = encoded.map((_, i) => (i > end && !without.mask ? -Infinity : 0));
     const memory = this.decoder.map((layer) => layer.memory(encoded));
-    return { memory, shown, without, cache: this.decoder.map(() => ({ keys: [], values: [] })), length: 0 };
+    return { memory, hidden, without, cache: this.decoder.map(() => ({ keys: [], values: [] })), length: 0 };
   }
 
-  /** Read `id`, or null at the start: {logits, state}. The given state stays as it is, so hypotheses may share it. */
-  next(state, id, trace = []) {
-    const { without, length } = state;
+  /** Hypotheses of one sentence and length read their next subwords `ids`, or null at the start: [{logits, state}].
+   *
+   * The given states stay as they are. `trace` receives what each layer computed for the first hypothesis.
+   */
+  next(states, ids, trace = []) {
+    const [{ without, length, memory, hidden }] = states;
     const encoding = this.targetPositions;
-    let y = this.embed(id, encoding, length, without);
-    const cache = this.decoder.map((layer, n) => {
-      const { q, k, v } = layer.project(y, (x) => (without.positions ? x : encoding.turn(x, length)));
-      const [keys, values] = [[...state.cache[n].keys, k], [...state.cache[n].values, v]];
-      const bias = (head, j) => (without.positions ? 0 : encoding.ofScores(head, length, j));
-      const own = layer.self.read(q, keys, values, bias, without, `${layer.name}.self_attention`);
-      const x = layer.residual(0, y, () => linear(own.output, layer.selfOutput), without);
-      const memory = state.memory[n];
-      const query = linear(x, layer.query);
-      const shown = (_, j) => (state.shown[j] ? 0 : -Infinity);
-      const across = layer.across.read(query, memory.keys, memory.values, shown, without, `${layer.name}.encoder_attention`);
-      trace.push({ own: { query: q, keys, values, ...own }, across: { query, ...memory, ...across } });
+    const bias = (head, j) => (without.positions ? 0 : encoding.ofScores(head, length, j));
+    let rows = ids.map((id) => this.embed(id, encoding, length, without));
+    const caches = this.decoder.map((layer, n) => {
+      const read = layer.project(rows, (y) => (without.positions ? y : encoding.turn(y, length)));
+      const cache = read.map(({ k, v }, r) => {
+        const { keys, values } = states[r].cache[n];
+        return { keys: [...keys, k], values: [...values, v] };
+      });
+      const own = read.map(({ q }, r) => {
+        const { keys, values } = cache[r];
+        return layer.self.read(q, keys, values, bias, without, `${layer.name}.self_attention`);
+      });
+      const xs = layer.residual(0, rows, () => linear(own.map((each) => each.output), layer.selfOutput), without);
+      const { keys, values } = memory[n];
+      const queries = linear(xs, layer.query);
+      const across = queries.map((q) =>
+        layer.across.read(q, keys, values, (_, j) => hidden[j], without, `${layer.name}.encoder_attention`),
+      );
+      trace.push({ own: { query: read[0].q, ...cache[0], ...own[0] }, across: { query: queries[0], keys, values, ...across[0] } });
       if (!without.parts?.has(layer.name)) {
-        const z = layer.residual(1, x, () => linear(across.output, layer.acrossOutput), without);
-        y = layer.residual(2, z, () => layer.positionWise(z), without);
+        const zs = layer.residual(1, xs, () => linear(across.map((each) => each.output), layer.acrossOutput), without);
+        rows = layer.residual(2, zs, () => layer.positionWise(zs), without);
       }
-      return { keys, values };
+      return cache;
     });
-    return { logits: linear(y, { weight: this.tensors.embedding.data }), state: { ...state, cache, length: length + 1 } };
+    return linear(rows, { weight: this.tensors.embedding.data }).map((logits, r) => ({
+      logits,
+      state: { ...states[r], cache: caches.map((cache) => cache[r]), length: length + 1 },
+    }));
   }
 }

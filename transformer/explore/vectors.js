@@ -33,12 +33,34 @@ export function dot(a, i, b, j, n) {
   return p + q + r + s;
 }
 
-/** W x + b. The rows of W lie one after the other. */
-export function linear(x, { weight, bias }) {
-  const n = x.length;
-  const y = new Float32Array(weight.length / n);
-  for (let o = 0; o < y.length; o++) y[o] = dot(weight, o * n, x, 0, n) + (bias ? bias[o] : 0);
-  return y;
+/** W x + b for each of some rows x. The rows of W lie one after the other, and each is read once for four x. */
+export function linear(rows, { weight, bias }) {
+  const n = rows[0].length;
+  const outputs = weight.length / n;
+  const result = rows.map(() => new Float32Array(outputs));
+  let r = 0;
+  for (; r + 1 < rows.length; r += 4) {
+    const [a, b, c, d] = [0, 1, 2, 3].map((i) => Math.min(r + i, rows.length - 1));
+    const [xa, xb, xc, xd] = [rows[a], rows[b], rows[c], rows[d]];
+    for (let o = 0; o < outputs; o++) {
+      const first = o * n;
+      let [p, q, s, t] = [0, 0, 0, 0];
+      for (let k = 0; k < n; k++) {
+        const w = weight[first + k];
+        p += w * xa[k];
+        q += w * xb[k];
+        s += w * xc[k];
+        t += w * xd[k];
+      }
+      const more = bias ? bias[o] : 0;
+      result[a][o] = p + more;
+      result[b][o] = q + more;
+      result[c][o] = s + more;
+      result[d][o] = t + more;
+    }
+  }
+  if (r < rows.length) for (let o = 0; o < outputs; o++) result[r][o] = dot(weight, o * n, rows[r], 0, n) + (bias ? bias[o] : 0);
+  return result;
 }
 
 export const add = (x, y) => x.map((each, i) => each + y[i]);
