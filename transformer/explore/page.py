@@ -26,7 +26,12 @@ def explored(folders: Sequence[tuple[Path, PackageConfig]], examples: Sequence[s
     names = [package["name"] for package in packages]
     html, style = ((FOLDER / f"page.{kind}").read_text("utf-8") for kind in ("html", "css"))
     data = _script("packages", packages) + _script("examples", list(examples))
-    parts = {"title": escape(f"The Transformer: {', '.join(names)}"), "style": style, "data": data, "modules": _modules()}
+    parts = {
+        "title": escape(f"The Transformer: {', '.join(names)}"),
+        "style": style,
+        "data": data,
+        "modules": _modules(),
+    }
     return re.sub(r"\{(title|style|data|modules)\}", lambda match: parts[match[1]], html)
 
 
