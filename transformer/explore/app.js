@@ -20,6 +20,7 @@ const bytes = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeA
 
 let loaded; // the package that is shown: {model, subwords, config, name, facts}
 let forced = []; // ids that a reader has chosen for the beginning of the output
+let own = []; // the ids of the model's own output
 let turn = 0; // counts what was asked; older work stops
 
 /** The packages of the page. Each is read when it is first needed. */
@@ -90,16 +91,18 @@ async function update(ended = false) {
   if (note) return ($("translation").textContent = "");
   const draft = ended ? forced : greedy(loaded, ids, {}, forced);
   showOutput(line, ids, draft);
-  if (forced.length) return;
   await pause(QUIET);
   if (asked !== turn) return;
-  const given = { width: Number(beam.width.value), alpha: Number(beam.alpha.value), nbest: true };
-  const nodes = [];
-  const found = await searched(loaded, loaded.model.begin(ids), searchOf(loaded, ids, given), asked, nodes);
-  if (!found) return;
-  showBeam(nodes, found, loaded);
-  showOutput(line, ids, found[0].ids);
-  await showTaken(line, ids, found[0].ids, asked);
+  if (!forced.length) {
+    const given = { width: Number(beam.width.value), alpha: Number(beam.alpha.value), nbest: true };
+    const nodes = [];
+    const found = await searched(loaded, loaded.model.begin(ids), searchOf(loaded, ids, given), asked, nodes);
+    if (!found) return;
+    own = found[0].ids;
+    showBeam(nodes, found, loaded);
+    showOutput(line, ids, own);
+  }
+  await showTaken(line, ids, own, asked);
   await showBeside(line, asked);
 }
 
