@@ -10,6 +10,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NoReturn
 
+from transformer.corpora.usable import EMPTY, NO_SUBWORD, unusable
 from transformer.package.defaults import HASHED
 from transformer.support.cpu import cores
 from transformer.support.files import InputError, is_open_as, same_file
@@ -59,9 +60,9 @@ def path(
 writes = partial(path, written=True)
 
 
-def packaged(text: str = "folder of a trained model") -> Arguments:
+def packaged(text: str = "folder of a trained model", **settings: Any) -> Arguments:
     """The option --package PATH."""
-    return path("package", text, files=PACKAGE_FILES)
+    return path("package", text, files=PACKAGE_FILES, **settings)
 
 
 def one_of(*arguments: Arguments) -> Arguments:
@@ -135,6 +136,15 @@ def parsed(commands: Parser, argv: Sequence[str] | None) -> argparse.Namespace:
         commands.error(f"unrecognized arguments: {' '.join(rest)}{remedy}")
     check_files(arguments)
     return arguments
+
+
+def check_sentences(texts: Iterable[str]) -> None:
+    """Raises InputError for a sentence of the command line that has no words or is not UTF-8."""
+    for number, text in enumerate(texts, 1):
+        if any("\ud800" <= letter <= "\udfff" for letter in text):
+            raise InputError(f"sentence {number}, {text!r}: not UTF-8; convert it (iconv -f ENCODING -t utf-8)")
+        if unusable(text) in (EMPTY, NO_SUBWORD):
+            raise InputError(f"sentence {number} has no words; write some, or leave it out")
 
 
 def check_files(arguments: argparse.Namespace) -> None:
