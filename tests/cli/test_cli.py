@@ -19,7 +19,7 @@ def test_every_command_has_help_that_names_it_as_it_was_called(capsys, monkeypat
     with pytest.raises(SystemExit):
         main(["--help"])
     commands = re.findall(r"^    ([a-z-]+)", capsys.readouterr().out, re.MULTILINE)
-    assert {"fetch", "corpus", "encode", "train", "package", "translate", "score", "import"} <= {*commands}
+    assert {"fetch", "corpus", "encode", "train", "package", "translate", "score", "export"} <= {*commands}
     for program in ("transformer", "transformer/__main__.py"):
         monkeypatch.setattr("sys.argv", [program])
         for command in commands:
@@ -92,7 +92,7 @@ def test_an_output_may_not_be_an_input_or_another_output(house, tmp_path, refuse
         arguments("subwords", **texts, vocabulary=60, output=same),
         arguments("encode", subwords=tmp_path / "x.ids.npy", **texts, output=tmp_path / "x"),
         arguments("compare", baseline=tmp_path / "b", system=tmp_path / "a", reference=tmp_path / "b", output=same),
-        arguments("translate", package=house.package, attention=same, record=tmp_path / "a"),
+        arguments("translate", package=house.package, log_probabilities=same, record=tmp_path / "a"),
         arguments("translate", package=house.package, log_probabilities=new, record=f"{tmp_path}/./new"),
         arguments("translate", package=p, record=house.package / "config.json"),
         arguments("package", **house.packing | {"corpus": p / "config.json"}, output_dir=house.package),
@@ -152,7 +152,7 @@ def test_a_wrong_text_is_refused_with_its_file_and_line(house, texts, refused, s
     file, whole, out = texts / wrong, texts / "whole", texts / "out"
     sides = {"source": file, "target": file if wrong == "empty" else whole}
     lines = {
-        "translate": arguments("translate", package=house.package, attention=out),
+        "translate": arguments("translate", package=house.package, log_probabilities=out),
         "perplexity": arguments("perplexity", package=house.package, **sides),
         "subwords": arguments("subwords", **sides, output=out, vocabulary=60),
         "encode": arguments("encode", subwords=house.subwords, **sides, output=out),

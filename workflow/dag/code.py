@@ -23,7 +23,6 @@ TELLING = {
             "strict",
         ]
     ),
-    ROOT / "transformer/evaluation/attention_page.py",
     *(ROOT / "transformer/export").glob("*.py"),
     ROOT / "transformer/package/readme.py",
     *(ROOT / "transformer/training" / name for name in ("attempts.py", "history.py", "signals.py")),

@@ -1,4 +1,4 @@
-# The attention that figures 3 to 5 show, and a page to explore it.
+# The attention that figures 3 to 5 show.
 
 
 rule read_attention:
@@ -6,10 +6,8 @@ rule read_attention:
         package=PACKAGE[0],
         beside=PACKAGE[1:],
         code=code("attention"),
-        page=[HERE / f"transformer/evaluation/attention_page.{kind}" for kind in ("py", "html", "css", "js")],
     output:
-        json=f"{RUN}/average-{{average}}/attention.json",
-        page=f"{RUN}/average-{{average}}/attention.html",
+        f"{RUN}/average-{{average}}/attention.json",
     log:
         f"{LOG}/average-{{average}}/attention.log",
     conda:
@@ -22,5 +20,5 @@ rule read_attention:
         package=subpath(input.package, parent=True),
         sentences=selection.sentences(),
     shell:
-        "python -m transformer attention --package {params.package:q} --output {output.json:q} --html {output.page:q}"
+        "python -m transformer attention --package {params.package:q} --output {output:q}"
         " --threads {threads} {params.sentences:q} 2>&1 | tee -i {log:q}"
