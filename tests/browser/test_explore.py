@@ -1,8 +1,10 @@
 """The page in which packages run computes what PyTorch computes, and works as a reader uses it."""
 
 import json
+import math
 import os
 import tarfile
+import time
 from pathlib import Path
 
 import pytest
@@ -16,15 +18,24 @@ from transformer.model.config import AttentionOverParametersConfig
 from transformer.model.masks import Rows
 from transformer.package.config import read_package_config
 from transformer.package.loading import load_package
+from transformer.trees.linear import misread
 
 pytestmark = pytest.mark.browser
 ROOT = Path(__file__).parents[2]
 MODELS = sorted(path.parent for path in ROOT.glob("models/**/package/config.json"))
+BIG = ROOT / "models/ende/big/6/average-5/package"
 COUNT = int(os.environ.get("EXPLORE_LINES", "50"))  # lines of a shipped model's test set
 ODD = [
     *("", " ", "\x00", "a\x00b", "\ufb01ne \u00bd \u2460", "\u65e5\u672c\u8a9e text", "\U0001f642\U0001f642 ok"),
     *("\u2581\u2581a \u2581", "  two  blanks  ", "\u200b", "e\u0301\u0301", "x" * 300, "\uff21\uff22\uff23", "\ufffd"),
     *("a\u0085b", "\ufdfd", "</s> <unk>", "a\tb\n c", "\u202e\u05e9\u05dc\u05d5\u05dd", "the cat " * 250, "\u2047 ?"),
+]
+HOSTILE = [
+    "</script><script>broken = 1</script>",
+    "<img src=x onerror='broken = 1'>",
+    "a \"quoted\" 'cat' & a `dog` \\ ${broken = 1}",
+    "\u202e\u05e9\u05dc\u05d5\u05dd\u202c \u0639\u0627\u0644\u0645",
+    "e\u0301\u0301 \u2028 the cat",
 ]
 SETUP = """
 const { Transformer } = await import("network");
@@ -153,3 +164,191 @@ def test_a_shipped_model_translates_its_test_lines_as_ours_does(tab, opened, fol
     equal, taken = agree(tab, loaded, lines, nbest=False)
     print(f"{folder}: {equal} of {len(lines)} lines equal; {taken / len(lines):.0f} ms a line with the beam")
     assert equal >= 0.99 * len(lines)
+
+
+def settled(tab):
+    """Wait until the beam has ended."""
+    wait(tab, "document.getElementById('translation').ariaBusy === 'false' || document.getElementById('parts').hidden")
+
+
+def wait(tab, expression):
+    """Wait until something is so on the page."""
+    end = time.monotonic() + 60
+    while not (found := tab.value(expression)):
+        assert time.monotonic() < end, expression
+        time.sleep(0.05)
+    return found
+
+
+def text(tab, selector):
+    return tab.value(f"document.querySelector({json.dumps(selector)}).textContent")
+
+
+def texts(tab, selector):
+    return tab.value(f"[...document.querySelectorAll({json.dumps(selector)})].map(each => each.textContent)")
+
+
+def pick(tab, form, name, value):
+    """Choose in a list, as a browser's own list does it."""
+    field = f"document.forms.{form}.{name}"
+    event = "new Event('change', {bubbles: true})"
+    tab.value(f"{field}.value = {json.dumps(value)}; {field}.dispatchEvent({event})")
+
+
+def write(tab, line):
+    tab.value("document.forms.sentence.text.select()")
+    tab.call("Input.insertText", text=line)
+
+
+def test_a_sentence_is_translated_as_one_types_and_goes_on_from_a_subword_that_one_chooses(tab, opened):
+    opened(BIG, examples=["A man rides a bicycle."])
+    settled(tab)
+    assert text(tab, "#translation") == "Ein Mann fährt ein Fahrrad."
+    write(tab, "A dog runs.")
+    assert text(tab, "#translation").startswith("Ein Hund ")  # at once
+    settled(tab)
+    own = text(tab, "#translation")
+    assert texts(tab, "#hypotheses bdi")[0] == own
+    assert "CC BY-NC-SA 4.0" in text(tab, "#facts")
+    tab.point("#output-steps button:nth-child(2)", click=True)
+    assert text(tab, "#step-name") == "Step 2. Before it: \u2581Ein"
+    other = text(tab, "#next tr:nth-child(3) button")
+    tab.point("#next tr:nth-child(3) button", click=True)
+    assert texts(tab, "#output-steps button")[:2] == ["\u2581Ein", other]
+    assert text(tab, "#translation").startswith(f"Ein {other[1:]}")
+    tab.point("#own", click=True)
+    assert text(tab, "#translation") == own
+    write(tab, "")
+    assert text(tab, "#note") == "Type a sentence."
+    write(tab, "a dog " * 101)
+    assert "at most 200" in text(tab, "#note")
+
+
+def test_a_number_of_the_matrix_is_worked_out(tab, opened):
+    opened(BIG, examples=["A man rides a bicycle."])
+    settled(tab)
+    for name, value in (("kind", "encoder-decoder"), ("unit", "subwords"), ("view", "matrix")):
+        tab.point(f"form [name={name}][value={value}]", click=True)
+    pick(tab, "attention", "layer", 2)
+    tab.point("#none", click=True)
+    tab.point("#heads label:nth-of-type(3) input", click=True)
+    cell = "#matrix tbody tr:nth-child(4) td:nth-of-type(2)"
+    shown = float(text(tab, cell))
+    tab.point(cell, click=True)
+    form = tab.value("(f => [f.kind, f.layer, f.head, f.query, f.key].map(e => e.value))(document.forms.weight)")
+    assert form == ["encoder-decoder", "1", "2", "3", "1"]
+    steps = dict(zip(texts(tab, "#worked > div > dt"), texts(tab, "#worked > div > dd"), strict=True))
+    assert float(steps["weight"].rpartition(" = ")[2]) == pytest.approx(shown, abs=0.0051)
+    q, k = (tab.value(f"[...document.querySelectorAll('#worked .strip')][{i}].ariaLabel") for i in (0, 1))
+    q, k = ([float(each.replace("\u2212", "-")) for each in side.partition(": ")[2].split(", ")] for side in (q, k))
+    score = steps["q \u00b7 k / \u221ad_k"].rpartition(" = ")[2]
+    product = sum(a * b for a, b in zip(q, k, strict=True))
+    assert product / math.sqrt(8) == pytest.approx(float(score.replace("\u2212", "-")), abs=0.05)
+
+
+def test_the_output_without_a_part_stands_beside_the_whole_one(tab, opened):
+    opened(BIG, MODELS[0], examples=["Two men are at the stove preparing food."])
+    settled(tab)
+    before = text(tab, "#translation")
+    wait(tab, "document.querySelectorAll('#beside tr').length === 3")
+    assert text(tab, "#beside tr:nth-child(2) td") == before
+    assert text(tab, "#beside tr:nth-child(2) td:last-child") == "34.7"
+    after = "document.getElementById('after').textContent"
+    tab.point("form [name=scaling]", click=True)
+    without_scaling = wait(tab, f"{after}.endsWith(' (changed)') && {after}")
+    tab.point("form [name=scaling]", click=True)
+    wait(tab, f"{after}.startsWith('Take something away')")
+    pick(tab, "away", "part", "decoder.2.encoder_attention.0")
+    without_a_head = wait(tab, f"{after}.endsWith(')') && {after}")
+    assert without_a_head != without_scaling
+    assert text(tab, "#before") == before
+
+
+def test_words_are_reached_by_keyboard_and_said_by_a_live_region(tab, opened, save):
+    opened(save(N=2))
+    settled(tab)
+    lines = "document.querySelectorAll('#lines line').length"
+    tab.point("#queries-name", click=True)
+    tab.press("Escape")
+    everything = tab.value(lines)
+    tab.press("Tab")
+    first = text(tab, "#reading")
+    assert first.startswith("\u201cthe\u201d reads ")
+    assert 0 < tab.value(lines) < everything
+    tab.press("ArrowRight")
+    assert text(tab, "#reading").startswith("\u201ccat\u201d reads ")
+    tab.press("ArrowLeft")
+    assert text(tab, "#reading") == first
+    tab.press("Tab")
+    assert text(tab, "#reading").startswith("\u201cthe\u201d is read by ")
+    assert tab.value("getComputedStyle(document.activeElement.parentElement).outlineStyle") == "solid"
+    tab.press("Escape")
+    assert (text(tab, "#reading"), tab.value(lines)) == ("", everything)
+    nodes = tab.call("Accessibility.getFullAXTree")["nodes"]
+    roles = {"radio", "checkbox", "combobox", "button", "radiogroup", "slider", "textbox", "region"}
+    named = [(n["role"]["value"], n["name"]["value"]) for n in nodes if n.get("role", {}).get("value") in roles]
+    assert [role for role, name in named if not name] == []
+    assert {("radiogroup", "Source (reads)"), ("checkbox", "head 2"), ("slider", "Beam")} <= set(named)
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_a_phone_shows_the_page_without_scrolling_sideways(tab, opened, save, dark):
+    opened(save(), width=390, dark=dark, examples=[" ".join(["the well-known cat"] * 6)])
+    settled(tab)
+    assert tab.value("document.documentElement.scrollWidth") <= 390
+    assert tab.value("document.getElementById('lines').classList.contains('columns')")
+    tab.point("form [name=view][value=matrix]", click=True)
+    assert tab.value("document.documentElement.scrollWidth") <= 390
+    background = tab.value("getComputedStyle(document.body).backgroundColor")
+    assert background == ("rgb(23, 24, 27)" if dark else "rgb(255, 255, 255)")
+
+
+def test_hostile_sentences_are_text(tab, opened, save):
+    opened(save(), examples=HOSTILE)
+    for line in HOSTILE:
+        pick(tab, "sentence", "example", line)
+        settled(tab)
+        assert tab.value("document.forms.sentence.text.value") == line
+        tab.point("#queries .word", click=True)
+        assert text(tab, "#reading")
+    assert tab.value("typeof broken") == "undefined"
+    assert tab.value("document.querySelectorAll('main img').length") == 0
+
+
+OUTPUTS = ["(S (NP XX XX )NP (VP XX )VP )S", "(S the dog sees )S", "(S (NP the cat )NP (VP sees )VP )S", "(S XX XX XX"]
+OUTPUTS += [
+    "(S XX XX )S",
+    "XX XX XX",
+    "(S (NP )NP XX XX XX )S",
+    "(S XX XX XX )VP",
+    "(S XX )S (S XX XX )S",
+    ")S",
+    "XX )S",
+]
+
+
+def test_a_parser_s_trees_come_before_other_hypotheses_and_are_drawn_over_the_words(tab, opened, save, change_package):
+    folder = save()
+    change_package(folder, kind="parsing")
+    opened(folder, examples=["the ( dog ) sees"])
+    settled(tab)
+    assert "-LRB-" in "".join(texts(tab, "#pieces .piece"))
+    code = """
+    const { bracketed, parsed, treesFirst } = await import("parse");
+    const trees = outputs.map((each) => parsed(each, "the dog sees"));
+    return [treesFirst(outputs, "the dog sees", (each) => each), trees.map(({ root }) => bracketed(root))];
+    """
+    order, brackets = computed(tab, code, outputs=OUTPUTS)
+    assert order == sorted(OUTPUTS, key=lambda output: misread(output, ["the", "dog", "sees"]))
+    assert brackets[0] == "(S (NP the dog) (VP sees))"
+    assert brackets[2] == "(S (NP the dog (cat)) (VP sees))"
+    draw = """
+    const { showTree } = await import("tree");
+    const { parsed } = await import("parse");
+    showTree(parsed(output, "the dog sees"));
+    return [...document.querySelectorAll("#parse text")].map((each) => each.textContent);
+    """
+    assert computed(tab, draw, output=OUTPUTS[0]) == ["the", "dog", "NP", "sees", "VP", "S"]
+    assert text(tab, "#parse") != ""
+    assert computed(tab, draw, output=OUTPUTS[3]) == ["the", "dog", "sees", "S"]
+    assert text(tab, "#parse p") == "This output is no tree over these words."

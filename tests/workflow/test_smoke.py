@@ -98,7 +98,7 @@ def test_the_whole_dag_runs_from_text_to_tables_and_figures(finished):
         for kind in ("pdf", "svg", "png"):
             assert (results / f"figures/{figure}.{kind}").stat().st_size > 0
     assert ">gold</text>" in (results / "figures/trees.svg").read_text()
-    assert '"name":"ende base"' in (results / "figures/explore.html").read_text()
+    assert '"name":"ende base, seed 1"' in (results / "figures/explore.html").read_text()
     table3 = (results / "tables/table3.csv").read_text()
     assert table3.count("not run") == 3 * 19  # perplexity, BLEU and parameters of the 19 rows left out
     corpora = (results / "tables/corpora.csv").read_text()

@@ -5,7 +5,11 @@ const FAINT = 0.02; // weights below it draw no line
 const MARK = 7; // pixels from a word that a chosen word's line ends at
 const KINDS = {
   encoder: ["Source (reads)", "Source (is read)", "Each word of the source reads words of the source."],
-  decoder: ["Output (reads)", "Output so far (is read)", "To predict a word, the decoder reads the words before it. It cannot read what it has not written yet: this is the mask of section 3.2.3."],
+  decoder: [
+    "Output (reads)",
+    "Output so far (is read)",
+    "To predict a word, the decoder reads the words before it. It cannot read what it has not written yet: this is the mask of section 3.2.3.",
+  ],
   "encoder-decoder": ["Output (reads)", "Source (is read)", "To predict a word, the decoder reads the source."],
 };
 const form = document.forms.attention;
@@ -39,7 +43,9 @@ function words(pieces) {
 function between(head) {
   const layer = data.layers[form.kind.value][form.layer.value - 1];
   const rows = sides.queries.map(({ members }) => members.map((q) => layer(q).weights[head]));
-  return rows.map((some) => sides.keys.map(({ members }) => mean(some.map((row) => members.reduce((sum, k) => sum + (row[k] ?? 0), 0)))));
+  return rows.map((some) =>
+    sides.keys.map(({ members }) => mean(some.map((row) => members.reduce((sum, k) => sum + (row[k] ?? 0), 0)))),
+  );
 }
 
 const boxes = () => [...form.querySelectorAll("[name=head]")];
@@ -111,7 +117,9 @@ function drawLines() {
     [...$(side).children].map((word) => {
       const { left, top, width, height } = word.getBoundingClientRect();
       const [x, y] = [left - origin.left + lines.scrollLeft, top - origin.top];
-      return columns ? { from: y, size: height, near: x, far: x + width } : { from: x, size: width, near: y, far: y + height };
+      return columns
+        ? { from: y, size: height, near: x, far: x + width }
+        : { from: x, size: width, near: y, far: y + height };
     });
   const [queries, keys] = [placed("queries"), placed("keys")];
   const upper = Math.max(...queries.map(({ far }) => far)) + 2;
@@ -151,7 +159,10 @@ function where() {
   const some = heads().map((head) => head + 1);
   const parts = [`${form.kind.value} attention, layer ${form.layer.value}`];
   if (some.length === 1) parts.push(`head ${some[0]}`);
-  else parts.push(some.length === boxes().length ? `mean of all ${some.length} heads` : `mean of heads ${some.join(", ")}`);
+  else
+    parts.push(
+      some.length === boxes().length ? `mean of all ${some.length} heads` : `mean of heads ${some.join(", ")}`,
+    );
   return parts.join(", ");
 }
 
@@ -163,18 +174,28 @@ function showNumbers() {
   const reads = chosen.side === "queries";
   const word = sides[chosen.side][chosen.place];
   const rows = sides[reads ? "keys" : "queries"]
-    .map(({ name }, i) => ({ name, found: series.map(({ at }) => (reads ? at(chosen.place, i) : at(i, chosen.place))) }))
+    .map(({ name }, i) => ({
+      name,
+      found: series.map(({ at }) => (reads ? at(chosen.place, i) : at(i, chosen.place))),
+    }))
     .map((row) => ({ ...row, all: mean(row.found) }))
     .sort((one, other) => other.all - one.all)
     .filter(({ all, found }) => Math.max(all, ...found) >= 0.005);
   const first = rows.slice(0, 5).map(({ name, all }) => `${name} ${number(all)}`);
-  $("reading").textContent = `\u201c${word.name}\u201d ${reads ? "reads" : "is read by"} ${first.join(", ") || "nothing"} (${where()}).`;
+  $("reading").textContent =
+    `\u201c${word.name}\u201d ${reads ? "reads" : "is read by"} ${first.join(", ") || "nothing"} (${where()}).`;
   const many = series.length > 1;
   const names = [...(many ? [element("th", { scope: "col" }, "mean")] : [])];
-  for (const [i, { name }] of series.entries()) names.push(element("th", { scope: "col" }, ...(many ? [swatch(heads()[i]), " "] : []), name));
+  for (const [i, { name }] of series.entries())
+    names.push(element("th", { scope: "col" }, ...(many ? [swatch(heads()[i]), " "] : []), name));
   const head = element("tr", {}, element("th", { scope: "col" }, reads ? "word read" : "reading word"), ...names);
   const body = rows.map(({ name, found, all }) =>
-    element("tr", {}, element("th", { scope: "row", dir: "auto" }, name), ...(many ? [all, ...found] : found).map((weight) => element("td", {}, number(weight)))),
+    element(
+      "tr",
+      {},
+      element("th", { scope: "row", dir: "auto" }, name),
+      ...(many ? [all, ...found] : found).map((weight) => element("td", {}, number(weight))),
+    ),
   );
   $("details").firstElementChild.replaceChildren(head, ...body);
 }
@@ -187,18 +208,31 @@ function showMatrix() {
       const weight = mean(series.map(({ at }) => at(q, k)));
       const clicked = () => work(form.kind.value, form.layer.value - 1, heads()[0] ?? 0, members[0], key.members[0]);
       const title = `${name} reads ${key.name}: ${number(weight)}. Click to work it out`;
-      return element("td", { title, "--weight": Math.min(1, weight).toFixed(3), onclick: clicked }, weight < 0.005 ? "0" : number(weight).replace(/^0/, ""));
+      return element(
+        "td",
+        { title, "--weight": Math.min(1, weight).toFixed(3), onclick: clicked },
+        weight < 0.005 ? "0" : number(weight).replace(/^0/, ""),
+      );
     });
     return element("tr", {}, element("th", { scope: "row" }, text), ...cells);
   });
-  const caption = series.length ? `${where()}. Each row reads its columns.` : "No head is chosen.";
-  $("matrix").firstElementChild.replaceChildren(element("caption", {}, caption), element("thead", {}, head), element("tbody", {}, ...rows));
+  const caption = series.length
+    ? `${where()}. Each row reads its columns. Click a number to work it out.`
+    : "No head is chosen.";
+  $("matrix").firstElementChild.replaceChildren(
+    element("caption", {}, caption),
+    element("thead", {}, head),
+    element("tbody", {}, ...rows),
+  );
 }
 
 /** Fit the controls to a model. `onwork` is called with the weight of the matrix that is clicked. */
 export function prepare({ N, h }, onwork) {
   work = onwork;
-  fill(form.layer, Array.from({ length: N }, (_, i) => [i + 1, i + 1]));
+  fill(
+    form.layer,
+    Array.from({ length: N }, (_, i) => [i + 1, i + 1]),
+  );
   for (const box of boxes()) box.parentElement.remove();
   for (let head = 0; head < h; head++) {
     const box = element("input", { type: "checkbox", name: "head", checked: true, "aria-label": `head ${head + 1}` });
@@ -218,7 +252,10 @@ function point(event) {
 
 form.addEventListener("change", () => show());
 form.addEventListener("submit", (event) => event.preventDefault());
-for (const [id, checked] of [["all", true], ["none", false]]) {
+for (const [id, checked] of [
+  ["all", true],
+  ["none", false],
+]) {
   $(id).addEventListener("click", () => {
     for (const box of boxes()) box.checked = checked;
     show();
@@ -228,5 +265,8 @@ $("lines").addEventListener("pointerover", (event) => event.pointerType === "mou
 $("lines").addEventListener("focusin", point);
 $("lines").addEventListener("change", point);
 $("clear").addEventListener("click", () => choose(null));
-document.addEventListener("keydown", (event) => event.key === "Escape" && data && form.view.value === "lines" && choose(null));
+document.addEventListener(
+  "keydown",
+  (event) => event.key === "Escape" && data && form.view.value === "lines" && choose(null),
+);
 addEventListener("resize", () => data && form.view.value === "lines" && drawLines());

@@ -55,10 +55,18 @@ export function* beamSteps(model, state, { width, alpha, limit, nbest = false },
   let finished = [];
   for (let length = 1; length <= limit && alive.length; length++) {
     const count = width > 1 ? 2 * width : 1;
-    const read = model.next(alive.map((each) => each.state), alive.map((each) => each.node.token));
+    const read = model.next(
+      alive.map((each) => each.state),
+      alive.map((each) => each.node.token),
+    );
     const continued = read.flatMap(({ logits, state }, r) => {
       const { node: from, logp: before } = alive[r];
-      return largest(logSoftmax(logits), count).map(({ token, logp }) => ({ from, state, token, score: Math.fround(before + logp) }));
+      return largest(logSoftmax(logits), count).map(({ token, logp }) => ({
+        from,
+        state,
+        token,
+        score: Math.fround(before + logp),
+      }));
     });
     const candidates = continued.sort(byScore).slice(0, count);
     alive = [];
@@ -70,7 +78,9 @@ export function* beamSteps(model, state, { width, alpha, limit, nbest = false },
     }
     finished = finished.sort(byScore).slice(0, width);
     const bar = (nbest ? finished[width - 1] : finished[0])?.score ?? -Infinity;
-    const promising = alive.filter(({ logp }) => length < limit && Math.fround(logp / lengthPenalty(limit, alpha)) > bar);
+    const promising = alive.filter(
+      ({ logp }) => length < limit && Math.fround(logp / lengthPenalty(limit, alpha)) > bar,
+    );
     if (!promising.length && !finished.length) {
       finished = [{ node: alive[0].node, score: Math.fround(alive[0].logp / lengthPenalty(length + 1, alpha)) }];
     }

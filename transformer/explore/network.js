@@ -45,7 +45,11 @@ function positionWise(model, name) {
   const over = model.config.attention_over_parameters;
   if (!over) {
     const [inner, outer] = [model.linear(`${name}.inner`), model.linear(`${name}.outer`)];
-    return (rows) => linear(linear(rows, inner).map((y) => y.map((each) => Math.max(0, each))), outer);
+    return (rows) =>
+      linear(
+        linear(rows, inner).map((y) => y.map((each) => Math.max(0, each))),
+        outer,
+      );
   }
   const { h_p, d_pk, d_pv, n_p } = over;
   const [query, output] = [model.linear(`${name}.query`), model.linear(`${name}.output`)];
@@ -181,15 +185,36 @@ export class Transformer {
         const { keys, values } = cache[r];
         return layer.self.read(q, keys, values, bias, without, `${layer.name}.self_attention`);
       });
-      const xs = layer.residual(0, rows, () => linear(own.map((each) => each.output), layer.selfOutput), without);
+      const xs = layer.residual(
+        0,
+        rows,
+        () =>
+          linear(
+            own.map((each) => each.output),
+            layer.selfOutput,
+          ),
+        without,
+      );
       const { keys, values } = memory[n];
       const queries = linear(xs, layer.query);
       const across = queries.map((q) =>
         layer.across.read(q, keys, values, (_, j) => hidden[j], without, `${layer.name}.encoder_attention`),
       );
-      trace.push({ own: { query: read[0].q, ...cache[0], ...own[0] }, across: { query: queries[0], keys, values, ...across[0] } });
+      trace.push({
+        own: { query: read[0].q, ...cache[0], ...own[0] },
+        across: { query: queries[0], keys, values, ...across[0] },
+      });
       if (!without.parts?.has(layer.name)) {
-        const zs = layer.residual(1, xs, () => linear(across.map((each) => each.output), layer.acrossOutput), without);
+        const zs = layer.residual(
+          1,
+          xs,
+          () =>
+            linear(
+              across.map((each) => each.output),
+              layer.acrossOutput,
+            ),
+          without,
+        );
         rows = layer.residual(2, zs, () => layer.positionWise(zs), without);
       }
       return cache;

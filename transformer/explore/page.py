@@ -11,7 +11,6 @@ from typing import Any
 
 from transformer.package.config import PackageConfig
 from transformer.support.files import InputError, read_bytes, write_text
-from transformer.support.strict import plain
 
 FOLDER = Path(__file__).parent
 MODULES = sorted(path.stem for path in FOLDER.glob("*.js"))
@@ -23,15 +22,14 @@ def explored(folders: Sequence[tuple[Path, PackageConfig]], examples: Sequence[s
     Raises InputError for a package that is not a Transformer.
     """
     packages = [_package(folder, config) for folder, config in folders]
-    names = [package["name"] for package in packages]
-    html, style = ((FOLDER / f"page.{kind}").read_text("utf-8") for kind in ("html", "css"))
-    data = _script("packages", packages) + _script("examples", list(examples))
+    name = packages[0]["name"] if len(packages) == 1 else f"{len(packages)} models"
     parts = {
-        "title": escape(f"The Transformer: {', '.join(names)}"),
-        "style": style,
-        "data": data,
+        "title": escape(f"The Transformer: {name}"),
+        "style": "".join(path.read_text("utf-8") for path in sorted(FOLDER.glob("*.css"))),
+        "data": _script("packages", packages) + _script("examples", list(examples)),
         "modules": _modules(),
     }
+    html = (FOLDER / "page.html").read_text("utf-8")
     return re.sub(r"\{(title|style|data|modules)\}", lambda match: parts[match[1]], html)
 
 
@@ -63,13 +61,13 @@ def _package(folder: Path, config: PackageConfig) -> dict[str, Any]:
     corpus = config.corpus
     text = f"{config.model} ({languages}), {config.training['parameters']:,} parameters, trained on "
     text += f"{corpus['corpus']} ({corpus['description']}; licence of the text: {corpus['licence']})"
-    kept = ("kind", "decoding", "architecture")
-    about = {name: value for name, value in plain(config).items() if name in kept}
-    about["architecture"] = asdict(config.architecture)
+    about = {"kind": config.kind, "decoding": asdict(config.decoding), "architecture": asdict(config.architecture)}
+    card = folder / "README.md"
+    bleu = re.search(r"^\| scores \| test,.*?\bBLEU ([\d.]+)", card.read_text("utf-8"), re.M) if card.exists() else None
     files = {"weights": "model.safetensors", "subwords": "subwords.model"}
     return {
-        "name": f"{config.task} {config.model}",
+        "name": f"{config.task} {config.model}, seed {config.seed}",
         "config": about,
-        "facts": {"text": text, "parameters": config.training["parameters"]},
+        "facts": {"text": text, "parameters": config.training["parameters"], "bleu": bleu[1] if bleu else None},
         **{name: base64.b64encode(read_bytes(folder / file)).decode() for name, file in files.items()},
     }

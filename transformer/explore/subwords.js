@@ -88,7 +88,7 @@ export class Subwords {
   normalise(line) {
     const bytes = utf8.encode(line);
     let result = "";
-    for (let at = 0; at < bytes.length; ) {
+    for (let at = 0; at < bytes.length;) {
       const symbol = this.whole.length && this.whole.find((each) => text.decode(bytes.subarray(at)).startsWith(each));
       let [part, length] = symbol ? [symbol, utf8.encode(symbol).length] : this.normaliser.prefix(bytes, at);
       at += length;
@@ -102,7 +102,7 @@ export class Subwords {
   split(line) {
     const normal = this.normalise(line);
     const parts = []; // {text, frozen}
-    for (let at = 0; at < normal.length; ) {
+    for (let at = 0; at < normal.length;) {
       const symbol = this.whole.find((each) => normal.startsWith(each, at));
       const part = symbol ?? String.fromCodePoint(normal.codePointAt(at));
       parts.push({ text: part, frozen: symbol !== undefined });
@@ -133,7 +133,9 @@ export class Subwords {
 
   /** The text of ids. */
   decode(ids) {
-    const parts = ids.map((id) => (id === UNKNOWN ? " \u2047 " : this.ids.has(this.pieces[id].text) ? this.pieces[id].text : ""));
+    const parts = ids.map((id) =>
+      id === UNKNOWN ? " \u2047 " : this.ids.has(this.pieces[id].text) ? this.pieces[id].text : "",
+    );
     let start = true;
     return parts
       .map((part) => {

@@ -12,8 +12,12 @@ function parts({ N, h }) {
       const layer = `${stack} layer ${n + 1}`;
       const kinds = stack === "encoder" ? ["self_attention"] : ["self_attention", "encoder_attention"];
       found.push([`${stack}.${n}`, `${layer}, whole`]);
-      [...kinds, "position_wise"].forEach((kind, i) => found.push([`${stack}.${n}.residuals.${i}`, `${layer}: ${NAMES[kind] ?? "position-wise sub-layer"}`]));
-      for (const kind of kinds) for (let head = 0; head < h; head++) found.push([`${stack}.${n}.${kind}.${head}`, `${layer}: head ${head + 1} of ${NAMES[kind]}`]);
+      [...kinds, "position_wise"].forEach((kind, i) =>
+        found.push([`${stack}.${n}.residuals.${i}`, `${layer}: ${NAMES[kind] ?? "position-wise sub-layer"}`]),
+      );
+      for (const kind of kinds)
+        for (let head = 0; head < h; head++)
+          found.push([`${stack}.${n}.${kind}.${head}`, `${layer}: head ${head + 1} of ${NAMES[kind]}`]);
     }
   return found;
 }
@@ -32,7 +36,12 @@ export function prepare(config, onchange) {
 /** What is taken away now, as the network's methods take it. Null if it is nothing. */
 export function taken() {
   const some = [form.part.value, form.more.value].filter(Boolean);
-  const without = { scaling: form.scaling.checked, positions: form.positions.checked, mask: form.mask.checked, parts: new Set(some) };
+  const without = {
+    scaling: form.scaling.checked,
+    positions: form.positions.checked,
+    mask: form.mask.checked,
+    parts: new Set(some),
+  };
   return some.length || without.scaling || without.positions || without.mask ? without : null;
 }
 
@@ -46,15 +55,26 @@ function marked(text, other) {
 /** Show the outputs before and after. */
 export function show(before, after) {
   $("before").replaceChildren(before);
-  $("after").replaceChildren(after === null ? "Take something away to see what becomes of the translation." : after === before ? element("span", {}, marked(after, before), " (no change)") : marked(after, before));
+  $("after").replaceChildren(
+    after === null
+      ? "Take something away to see what becomes of the output."
+      : element("span", {}, marked(after, before), after === before ? " (no change)" : " (changed)"),
+  );
 }
 
 /** Show the outputs of all packages of the page. */
 export function showPackages(packages, outputs) {
   $("packages").hidden = packages.length < 2;
-  const head = ["model", "output", "parameters", "BLEU", "verdict"].map((name) => element("th", { scope: "col" }, name));
+  const head = ["model", "output", "parameters", "BLEU on test"].map((name) => element("th", { scope: "col" }, name));
   const rows = packages.map(({ name, facts }, i) =>
-    element("tr", {}, element("th", { scope: "row" }, name), element("td", {}, marked(outputs[i], outputs[0])), element("td", {}, facts.parameters.toLocaleString("en")), element("td", {}, facts.bleu ?? ""), element("td", {}, facts.verdict ?? "")),
+    element(
+      "tr",
+      {},
+      element("th", { scope: "row" }, name),
+      element("td", {}, marked(outputs[i], outputs[0])),
+      element("td", {}, facts.parameters.toLocaleString("en")),
+      element("td", {}, facts.bleu ?? ""),
+    ),
   );
   $("beside").replaceChildren(element("tr", {}, ...head), ...rows);
 }

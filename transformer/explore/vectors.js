@@ -13,7 +13,8 @@ export function readTensors(buffer) {
   delete head.__metadata__;
   for (const [name, { dtype, shape, data_offsets }] of Object.entries(head)) {
     const bytes = buffer.slice(...data_offsets.map((each) => 8 + size + each));
-    const data = dtype === "F16" ? Float32Array.from(new Uint16Array(bytes), (half) => HALVES[half]) : new Float32Array(bytes);
+    const data =
+      dtype === "F16" ? Float32Array.from(new Uint16Array(bytes), (half) => HALVES[half]) : new Float32Array(bytes);
     head[name] = { shape, data };
   }
   return head;
@@ -59,7 +60,8 @@ export function linear(rows, { weight, bias }) {
       result[d][o] = t + more;
     }
   }
-  if (r < rows.length) for (let o = 0; o < outputs; o++) result[r][o] = dot(weight, o * n, rows[r], 0, n) + (bias ? bias[o] : 0);
+  if (r < rows.length)
+    for (let o = 0; o < outputs; o++) result[r][o] = dot(weight, o * n, rows[r], 0, n) + (bias ? bias[o] : 0);
   return result;
 }
 

@@ -114,7 +114,7 @@ def seen(words: Sequence[str], weights: np.ndarray, head: int, query: int | None
 
 
 def colour_of(head: int) -> tuple[float, float, float]:
-    """The colour of a head, counted from 1, as on the page to explore."""
+    """The colour of a head, counted from 1, as on the page of `explore`."""
     from matplotlib.colors import to_rgb
 
     return to_rgb(HEADS[(head - 1) % len(HEADS)])
