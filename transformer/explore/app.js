@@ -169,7 +169,7 @@ fill(
 );
 form.package.parentElement.hidden = packages.length < 2;
 fill(form.example, [["", "a sentence of your own"], ...read("examples").map((text) => [text, text])]);
-form.text.value = read("examples")[0] ?? "";
+form.text.value = form.example.value = read("examples")[0] ?? "";
 form.addEventListener("submit", (event) => event.preventDefault());
 form.package.addEventListener("change", open);
 form.example.addEventListener("change", () => {
