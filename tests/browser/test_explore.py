@@ -293,7 +293,7 @@ def test_words_are_reached_by_keyboard_and_said_by_a_live_region(tab, opened, sa
 
 @pytest.mark.parametrize("dark", [False, True])
 def test_a_phone_shows_the_page_without_scrolling_sideways(tab, opened, save, dark):
-    opened(save(), width=390, dark=dark, examples=[" ".join(["the well-known cat"] * 6)])
+    opened(save(h=1, d_k=64, d_v=64), width=390, dark=dark, examples=[" ".join(["the well-known cat"] * 6)])
     settled(tab)
     assert tab.value("document.documentElement.scrollWidth") <= 390
     assert tab.value("document.getElementById('lines').classList.contains('columns')")
