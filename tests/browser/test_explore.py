@@ -1,5 +1,6 @@
 """The page in which packages run computes what PyTorch computes, and works as a reader uses it."""
 
+import dataclasses
 import json
 import math
 import os
@@ -16,6 +17,7 @@ from transformer.evaluation.attention import weights_of_all
 from transformer.explore.page import write_page
 from transformer.model.config import AttentionOverParametersConfig
 from transformer.model.masks import Rows
+from transformer.model.networks import network
 from transformer.package.config import read_package_config
 from transformer.package.loading import load_package
 from transformer.trees.linear import misread
@@ -352,3 +354,45 @@ def test_a_parser_s_trees_come_before_other_hypotheses_and_are_drawn_over_the_wo
     assert text(tab, "#parse") != ""
     assert computed(tab, draw, output=OUTPUTS[3]) == ["the", "dog", "sees", "S"]
     assert text(tab, "#parse p") == "This output is no tree over these words."
+
+
+def without_a_head(weights):
+    weights["encoder.0.self_attention.output.weight"][:, 4:8] = 0  # of head 2, whose values are 4 wide
+
+
+def without_a_sublayer(weights):
+    for name in ("weight", "bias"):
+        weights[f"decoder.1.position_wise.outer.{name}"].zero_()
+
+
+@pytest.mark.parametrize(
+    ("taken", "config", "change"),
+    [
+        ("scaling: true", {"attention": "unscaled"}, None),
+        ("positions: true", {"positions": "none"}, None),
+        ('parts: new Set(["encoder.0.self_attention.1"])', {}, without_a_head),
+        ('parts: new Set(["decoder.1.residuals.2"])', {}, without_a_sublayer),
+    ],
+)
+def test_a_part_taken_away_is_one_that_the_network_lacks(tab, opened, save, taken, config, change):
+    folder = save(N=2, h=3, d_k=6, d_v=4)
+    opened(folder)
+    loaded = load_package(folder, torch.device("cpu"))
+    weights = loaded.model.state_dict()
+    if change:
+        change(weights)
+    model = network(dataclasses.replace(loaded.model.config, **config), loaded.config.vocabulary).eval()
+    model.load_state_dict(weights)
+    [source, target] = loaded.subwords.encode(["the cat sees a dog .", "a dog finds the tree ."])
+    code = f"""
+    let state = model.begin(ids, {{ {taken} }});
+    return [null, ...output].map((id) => {{
+      const [next] = model.next([state], [id]);
+      state = next.state;
+      return [...next.logits];
+    }});
+    """
+    theirs = computed(tab, code, ids=source, output=target[:-1])
+    with torch.inference_mode():
+        ours = model.logits(model(Rows.of(torch.tensor([source])), Rows.of(torch.tensor([target]))))[0]
+    assert torch.tensor(theirs) == pytest.approx(ours, abs=1e-4)
