@@ -60,7 +60,9 @@ export function show(given = data) {
   const before = ["<start>", ...data.target.slice(0, -1)];
   const [queries, keys] = [kind === "encoder" ? data.source : data.target, kind === "decoder" ? before : data.source];
   sides = { queries: words(queries), keys: words(keys) };
-  $("attention-note").textContent = KINDS[kind][2];
+  const matrix = form.view.value === "matrix";
+  const hint = matrix ? "Click a number to work it out." : "Point at a word, or go to it with Tab and the arrow keys.";
+  $("attention-note").textContent = `${KINDS[kind][2]} ${hint}`;
   series = heads().map((head) => {
     const rows = between(head);
     return { name: `head ${head + 1}`, colour: colour(head), at: (q, k) => rows[q][k] };
@@ -69,7 +71,6 @@ export function show(given = data) {
     const each = series;
     series = [{ name: "mean", colour: "var(--accent)", at: (q, k) => mean(each.map(({ at }) => at(q, k))) }];
   }
-  const matrix = form.view.value === "matrix";
   $("lines").hidden = $("numbers").hidden = matrix;
   $("matrix").hidden = !matrix;
   if (matrix) return showMatrix();
@@ -216,9 +217,7 @@ function showMatrix() {
     });
     return element("tr", {}, element("th", { scope: "row" }, text), ...cells);
   });
-  const caption = series.length
-    ? `${where()}. Each row reads its columns. Click a number to work it out.`
-    : "No head is chosen.";
+  const caption = series.length ? `${where()}. Each row reads its columns.` : "No head is chosen.";
   $("matrix").firstElementChild.replaceChildren(
     element("caption", {}, caption),
     element("thead", {}, head),
