@@ -75,6 +75,7 @@ localrules:
     dev_scores,
     tables,
     figures,
+    explore,
     scores,
     length,
     trial,
@@ -88,6 +89,12 @@ rule tables:
 rule figures:
     input:
         made("figures"),
+
+
+# A page in which the model of figures 3 to 5 runs. It is no figure, because released scores have no weights.
+rule explore:
+    input:
+        made("explore"),
 
 
 # What tables and figures are made from, without texts and weights. On any machine they can be made again from it. Trees
@@ -138,4 +145,5 @@ rule all:
     input:
         rules.tables.input,
         rules.figures.input,
+        rules.explore.input,
         [] if experiment.packages else [cards(), rules.remove_states.output],

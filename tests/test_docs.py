@@ -12,6 +12,8 @@ PAGES = [page for folder in FOLDERS for page in ROOT.glob(f"{folder}/*.md")]
 
 def anchors(page):
     """The anchors that GitHub gives to the headings of a page."""
+    if page.is_dir():  # a package; the site shows the page in which it runs
+        return {*re.findall(r' id="([\w-]+)"', (ROOT / "transformer/explore/page.html").read_text())}
     headings = re.findall(r"^#+ (.+)$", re.sub(r"^    .*$", "", page.read_text(), flags=re.MULTILINE), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 

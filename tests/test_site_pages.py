@@ -6,14 +6,11 @@ from pathlib import Path
 import pytest
 
 from docs._ext.released import (
-    DATA,
     FIGURES,
-    attention_page,
     caption,
     experiment_page,
     experiments,
     models_page,
-    released_pages,
     table_page,
 )
 from docs._ext.symbols import LINK, line_of
@@ -100,7 +97,6 @@ def project(tmp_path):
         "docs/tiny/tables/claims.md": "**Claims of the paper: all**\n",
         "docs/tiny/tables/positions.md": "**Positions (English-German, development set)**\n",
         "docs/tiny/figures/figure3.svg": "<svg/>",
-        "docs/tiny/figures/attention.html": "<html>",
         "docs/paper/index.md": "# No experiment\n",
     }.items():
         path = tmp_path / name
@@ -117,21 +113,11 @@ def test_the_page_of_an_experiment_has_claims_first_and_each_figure_under_its_ca
     )
     assert "Positions </docs/tiny/tables/positions>" in page
     assert "## Figure 3: heads from “making”\n\n```{figure} /docs/tiny/figures/figure3.svg" in page
-    assert "\n\n[Figures to explore: attention](../tiny/figures/attention.html)\n\n" in page
     assert "Each word above attends to the words" in page
     assert "The model is" not in page  # sentences of a caption that hold values of a run
     assert "</docs/tiny>" not in page
     (project / "docs/tiny.md").write_text("# Tiny\n")
     assert "\n/docs/tiny\n" in experiment_page(project, "tiny")
-
-
-@pytest.mark.parametrize("page", released_pages(ROOT), ids=lambda page: page.parts[1])
-def test_released_pages_of_attention_are_data_alone_that_the_site_puts_into_the_page(page):
-    """To release a page: grep -e '^<title>' -e '^<script type="application/json"' results/.../figures/attention.html"""
-    text = (ROOT / page).read_text()
-    whole = attention_page(text)
-    assert len(whole.splitlines()) > 400
-    assert "".join(DATA.findall(whole)) == text
 
 
 @pytest.mark.parametrize(

@@ -16,5 +16,6 @@ FLOORS = (
     "evaluation",  # section 6
     "export",  # packages for other software
     "length",  # a study of decoders on problems longer than those they were trained on
+    "explore",  # a page in which packages run
     "cli",  # python -m transformer
 )

@@ -4,13 +4,20 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from transformer.explore.page import write_page
+from transformer.package.config import read_package_config
 from workflow.results import load
 from workflow.results.common.figure import Figure
 
 FIGURES = [result for _, result in load() if isinstance(result, Figure)]
 TITLES = {name: title for figure in FIGURES for name, title in figure.titles.items()}
 FIRST = ("claims", "table1", "table2", "table3", "table4", "appendix")  # of the tables; the others follow by name
-DATA = re.compile(r'^<(?:title>|script type="application/json").*\n', re.MULTILINE)
+EXAMPLES = (
+    "Two men are at the stove preparing food.",
+    "A little girl climbing into a wooden playhouse.",
+    "A man in an orange hat is looking at something.",
+    "The dog runs through the snow with a red ball in its mouth.",
+)
 
 
 def experiments(root: Path) -> list[str]:
@@ -18,18 +25,18 @@ def experiments(root: Path) -> list[str]:
     return sorted({path.parent.name for kind in ("tables", "figures") for path in (root / "docs").glob(f"*/{kind}")})
 
 
-def released_pages(root: Path) -> list[Path]:
-    """The pages of attention. Only their titles and data are released: the lines that `DATA` matches."""
-    return sorted(path.relative_to(root) for path in root.glob("docs/*/figures/*.html"))
+def shipped(root: Path) -> list[Path]:
+    """The packages of the clone. The site has a page for each, in which it runs."""
+    return sorted(path.parent.relative_to(root) for path in root.glob("models/**/package/config.json"))
 
 
-def attention_page(released: str) -> str:
-    """A whole page of attention from its title and data."""
-    from transformer.evaluation.attention_page import around_data  # loads PyTorch
-
-    title, *data = DATA.findall(released)
-    head, tail = around_data(title.removeprefix("<title>").removesuffix("</title>\n"))
-    return "".join([head, *data, tail])
+def write_model(root: Path, package: Path, site: Path) -> None:
+    """Write the page in which a shipped package runs."""
+    tiny = "base" in package.parts  # Transformer-Tiny reads lower-cased text, whose full stops stand apart
+    examples = [text.lower().replace(".", " .") if tiny else text for text in EXAMPLES]
+    target = site / package / "explore.html"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    write_page(target, [(root / package, read_package_config(root / package))], examples)
 
 
 def experiment_page(root: Path, name: str) -> str:
@@ -43,18 +50,16 @@ def experiment_page(root: Path, name: str) -> str:
         f"## {TITLES[path.stem]}\n\n```{{figure}} /docs/{name}/figures/{path.name}\n\n{caption(path.stem)}\n```\n"
         for path in sorted(folder.glob("figures/*.svg"))
     )
-    own = [path for path in released_pages(root) if path.parts[1] == name]
-    pages = [f"[{TITLES[path.stem]}](../{name}/figures/{path.name})" for path in own]
-    return "\n\n".join([f"# Results of `{name}`", toctree(entries, "maxdepth: 1"), *pages, figures])
+    return "\n\n".join([f"# Results of `{name}`", toctree(entries, "maxdepth: 1"), figures])
 
 
 def models_page(root: Path) -> str | None:
     """A page that lists the cards of trained models, released and in results/; None where there are none."""
-    shipped = [path.relative_to(root) for path in sorted(root.glob("models/**/package/README.md"))]
+    cards = [package / "README.md" for package in shipped(root)]
     released = [path.relative_to(root) for path in sorted(root.glob("docs/*/models/*.md"))]
     own = [path.relative_to(root) for path in sorted((root / "results").glob("*/runs/**/package/README.md"))]
-    entries = ["Trained models to try </models/README>"] if shipped else []
-    entries += [f"in the clone, {'/'.join(card.parts[1:4])} </{card.with_suffix('')}>" for card in shipped]
+    entries = ["Trained models to try </models/README>"] if cards else []
+    entries += [f"in the clone, {'/'.join(card.parts[1:4])} </{card.with_suffix('')}>" for card in cards]
     entries += [f"{card.parts[1]}, {card.stem} </{card.with_suffix('')}>" for card in released]
     entries += [f"{card.parts[1]} here, {'/'.join(card.parts[3:-3])} </{card.with_suffix('')}>" for card in own]
     text = "# Trained models\n\nOne in the clone, and those of the released tables, which `make reproduce` trains.\n\n"

@@ -14,7 +14,7 @@ from sphinx.transforms import SphinxTransform
 from sphinx.util import logging
 from sphinx.util.osutil import relative_uri
 
-from docs._ext.released import TITLES, attention_page, experiments, released_pages
+from docs._ext.released import TITLES, experiments, shipped, write_model
 from docs._ext.symbols import line_of
 
 LANGUAGES = {
@@ -52,9 +52,10 @@ class Links(SphinxTransform):
             if "://" in node["uri"]:
                 node.parent.remove(node)
         for link in list(self.document.findall(_is_file_link)):
-            target = self.env.doc2path(self.env.docname).parent / link["reftarget"]
-            if uri := _uri(self.env, target.resolve()):
-                link.replace_self(self.to_line(link, target.resolve(), uri))
+            name, _, place = link["reftarget"].partition("#")
+            target = (self.env.doc2path(self.env.docname).parent / name).resolve()
+            if uri := _uri(self.env, target):
+                link.replace_self(self.to_line(link, target, f"{uri}#{place}" if place else uri))
 
     def to_line(self, link: nodes.Element, path: Path, uri: str) -> list[nodes.Node]:
         """The link; if its text is code that names a symbol of the file, to the symbol's line, with file and line."""
@@ -82,8 +83,8 @@ def _uri(env: BuildEnvironment, path: Path) -> str | None:
     if path.suffix == ".svg" and path.parents[1].name in experiments(root):
         page = _relative(env.docname, f"docs/released/{path.parents[1].name}")
         return f"{page}#{nodes.make_id(TITLES[path.stem])}"
-    if name in map(str, released_pages(root)):
-        return _relative(env.docname, name.removesuffix(".html"))
+    if path.relative_to(root) in shipped(root):
+        return _relative(env.docname, f"{name}/explore")
     sources = list(filter(language, [path] if path.is_file() else sorted(path.rglob("*"))))
     for each in sources:
         env.note_dependency(each)  # `pages` makes a page of it
@@ -125,12 +126,10 @@ def pages(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
     yield INDEX, {"title": "Source", "body": f"<h1>Source</h1>{''.join(lists)}"}, "page.html"
 
 
-def copy_pages(app: Sphinx, error: Exception | None) -> None:
-    """Write the pages of attention to their places in the site."""
-    for page in [] if error else released_pages(Path(app.srcdir)):
-        target = Path(app.outdir, page)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(attention_page(Path(app.srcdir, page).read_text("utf-8")), "utf-8")
+def write_models(app: Sphinx, error: Exception | None) -> None:
+    """Write the pages in which the packages of the clone run."""
+    for package in [] if error else shipped(Path(app.srcdir)):
+        write_model(Path(app.srcdir), package, Path(app.outdir))
 
 
 def _first_line(path: Path, text: str) -> str:
@@ -142,5 +141,5 @@ def setup(app: Sphinx) -> dict[str, Any]:
     """Called by Sphinx."""
     app.add_transform(Links)
     app.connect("html-collect-pages", pages)
-    app.connect("build-finished", copy_pages)
+    app.connect("build-finished", write_models)
     return {"parallel_read_safe": True, "version": "1"}

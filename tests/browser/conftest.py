@@ -62,8 +62,8 @@ class Page:
         return [event for event in self.events if event["method"] in kinds]
 
     def value(self, expression: str) -> Any:
-        """What a JavaScript expression is."""
-        answer = self.call("Runtime.evaluate", expression=expression, returnByValue=True)
+        """What a JavaScript expression is, or what it promises."""
+        answer = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
         assert "exceptionDetails" not in answer, answer
         return answer["result"].get("value")
 

@@ -74,6 +74,7 @@ def test_the_start_page_leads_everywhere(project, pages):
     for page in ("docs/released/quick", "docs/released/other", "docs/released/models", "docs/paper/index", "docs/gpu"):
         assert f"{page}.html" in start.links
     assert "README.html" in pages[project / "results/site/index.html"].links
+    assert "models/ende/big/6/average-5/package/explore.html" in start.links
 
 
 def test_links_lead_to_pages_and_places_that_are_there(pages):

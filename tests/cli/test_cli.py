@@ -85,7 +85,7 @@ def test_an_output_may_not_be_an_input_or_another_output(house, tmp_path, refuse
         arguments("subwords", **texts, vocabulary=60, output=same),
         arguments("encode", subwords=tmp_path / "x.ids.npy", **texts, output=tmp_path / "x"),
         arguments("compare", baseline=tmp_path / "b", system=tmp_path / "a", reference=tmp_path / "b", output=same),
-        arguments("translate", package=house.package, attention=same, record=tmp_path / "a"),
+        arguments("translate", package=house.package, log_probabilities=same, record=tmp_path / "a"),
         arguments("translate", package=house.package, log_probabilities=new, record=f"{tmp_path}/./new"),
         arguments("translate", package=p, record=house.package / "config.json"),
         arguments("package", **house.packing | {"corpus": p / "config.json"}, output_dir=house.package),
@@ -139,7 +139,7 @@ def test_a_wrong_text_is_refused_with_its_file_and_line(house, texts, refused, s
     file, whole, out = texts / wrong, texts / "whole", texts / "out"
     sides = {"source": file, "target": whole}
     lines = {
-        "translate": arguments("translate", package=house.package, attention=out),
+        "translate": arguments("translate", package=house.package, log_probabilities=out),
         "perplexity": arguments("perplexity", package=house.package, **sides),
         "subwords": arguments("subwords", **sides, output=out, vocabulary=60),
         "encode": arguments("encode", subwords=house.subwords, **sides, output=out),

@@ -1,5 +1,7 @@
+import base64
 import json
 import re
+import shutil
 from contextlib import contextmanager
 from dataclasses import asdict
 
@@ -139,65 +141,48 @@ def test_the_seed_decides_the_samples(house, capsysbinary, standard_input):
     assert found[0] == found[1] != found[2]
 
 
-def shown(page, kind):
-    """The JSON of a kind on an attention page."""
-    return [json.loads(text) for text in re.findall(rf'<script type="\S+" class="{kind}"[^>]*>(.*)</script>', page)]
-
-
-def test_attention_writes_json_and_the_page_that_translate_writes(house, tmp_path, capsys, standard_input):
-    outputs = {"html": tmp_path / "page.html", "output": tmp_path / "a.json"}
-    assert main(arguments("attention", "the cat .", "a dog", package=house.package, **outputs)) == 0
-    assert capsys.readouterr().out == ""
-    page, record = outputs["html"].read_text(), json.loads(outputs["output"].read_text())
-    [model] = shown(page, "model")
-    assert (model["kind"], model["layer"]) == ("encoder", 1)
-    assert [each["source"] for each in shown(page, "sentence")] == ["the cat .", "a dog"]
+def test_attention_writes_the_weights_between_words(house, tmp_path):
+    line = arguments("attention", "the cat .", "a dog", package=house.package, output=tmp_path / "a.json")
+    assert main(line) == 0
+    record = json.loads((tmp_path / "a.json").read_text())
     assert (record["layer"], record["layers"]) == (1, 1)
     assert [each["words"] for each in record["sentences"]] == [["the", "cat", ".", "<EOS>"], ["a", "dog", "<EOS>"]]
-    printed = []
-    for options in ({}, {"attention": tmp_path / "translate.html"}):
-        standard_input(b"the cat .\na dog\n")
-        assert main(arguments("translate", package=house.package, **options)) == 0
-        printed.append(capsys.readouterr().out)
-    assert printed[0] == printed[1]
-    found = shown((tmp_path / "translate.html").read_text(), "sentence")
-    assert found == shown(page, "sentence")
-    assert all(each["weights"] for each in found)
 
 
-def test_the_decoder_reads_a_target_that_is_given(house, tmp_path):
-    line = arguments("attention", "the cat .", "a dog", package=house.package, html=tmp_path / "page.html")
-    assert main([line[0], "--target", "a tree", "--target", "the big house", *line[1:]]) == 0
-    found = shown((tmp_path / "page.html").read_text(), "sentence")
-    assert [each["target"] for each in found] == ["a tree", "the big house"]
-    assert "".join(found[1]["pieces"]["target"]) == "\u2581the\u2581big\u2581house"
-
-
-def test_attention_of_a_parser_shows_its_tree(tree_parser, tmp_path):
-    assert main(arguments("attention", "( a dog )", package=tree_parser, html=tmp_path / "page.html")) == 0
-    [found] = shown((tmp_path / "page.html").read_text(), "sentence")
-    assert found["source"] == "-LRB- a dog -RRB-"
-    assert words(read_tree(found["tree"]["brackets"])) == ["-LRB-", "a", "dog", "-RRB-"]
+@pytest.mark.parametrize("command", ["attention", "explore"])
+def test_a_sentence_that_no_model_can_read_is_refused(house, tmp_path, refused, command):
+    given = {"package": house.package, "output": tmp_path / "output"}
+    for sentence in (" ", "\u200b"):
+        refused(arguments(command, "a", sentence, **given), "sentence 2 has no words; write some")
+    refused(arguments(command, "a", "a\udcff", **given), "sentence 2, 'a\\udcff': not UTF-8")
+    assert not list(tmp_path.iterdir())
 
 
 def test_what_attention_cannot_show_is_told_before_anything_is_written(house, tmp_path, refused):
-    html = {"package": house.package, "html": tmp_path / "page.html"}
-    same = {"html": tmp_path / "a", "output": tmp_path / "a"}
-    refused(arguments("attention", "a", package=house.package), "give --html for a page, --output for JSON, or both")
-    refused(arguments("attention", "a", package=house.package, **same), f"are both {tmp_path / 'a'}; name two files")
-    refused(arguments("attention", "a", " ", **html), "sentence 2 has no words; write some")
-    refused(arguments("attention", "a", "\u200b", **html), "sentence 2 has no words; write some")
-    refused(arguments("attention", "a", "a\udcff", **html), "sentence 2, 'a\\udcff': not UTF-8")
-    refused(arguments("attention", "the cat " * 5000, **html), "sentence 1: ", "subwords, but at most 4096")
-    refused(arguments("attention", "a", "b", target="c", **html), "--target is given 1 times for 2 sentences")
-    refused(arguments("attention", "a", target=" ", **html), "--target 1 has no words")
-    refused(arguments("attention", "a", target="the cat " * 5000, **html), "--target 1: ", "at most 4096")
-    line = arguments("attention", "a", package=house.package, output=tmp_path / "a.json", target="b")
-    refused(line, "--target is for --html")
-    folder = {"output": tmp_path / "a.json", "html": tmp_path}
-    refused(arguments("attention", "a", package=house.package, **folder), f"{tmp_path}: is a folder; name a file")
-    refused(arguments("attention", "a", layer=7, **html), "layer 7: base has attention in layers 1 to 1")
+    output = {"package": house.package, "output": tmp_path / "a.json"}
+    refused(arguments("attention", "the cat " * 5000, **output), "sentence 1: ", "subwords, but at most 4096")
+    refused(arguments("attention", "a", layer=7, **output), "layer 7: base has attention in layers 1 to 1")
     assert not list(tmp_path.iterdir())
+
+
+def test_explore_writes_one_page_of_several_packages_and_refuses_another_network(
+    house, tmp_path, refused, change_package
+):
+    other, page = shutil.copytree(house.package, tmp_path / "other"), tmp_path / "page.html"
+    packages = [house.package, other]
+    line = arguments("explore", "the </script> cat", package=house.package, output=page)
+    assert main([line[0], "--package", str(other), *line[1:]]) == 0
+    [text] = re.findall(r'<script type="application/json" class="packages">(.*)</script>', page.read_text())
+    weights = [base64.b64decode(each["weights"]) for each in json.loads(text)]
+    assert weights == [(package / "model.safetensors").read_bytes() for package in packages]
+    [text] = re.findall(r'<script type="application/json" class="examples">(.*)</script>', page.read_text())
+    assert json.loads(text) == ["the </script> cat"]
+    page.unlink()
+    config = json.loads((other / "config.json").read_text())
+    change_package(other, architecture={**config["architecture"], "network": "recurrent", "N": 2})
+    line = arguments("explore", package=other, output=page)
+    refused(line, f"{other}: base has a recurrent network; name a Transformer")
+    assert not page.exists()
 
 
 def test_parse_prints_and_draws_a_tree_over_the_words_of_each_line(tree_parser, tmp_path, capsysbinary, standard_input):

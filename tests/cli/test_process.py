@@ -69,7 +69,7 @@ def test_an_interrupt_before_the_work_ends_the_command_with_one_line(house):
 
 
 def test_an_interrupt_ends_translation_with_one_line_after_the_finished_lines(house, tmp_path):
-    line = [*arguments("translate", package=house.package, beam=1, attention=tmp_path / "page.html"), "--nbest"]
+    line = [*arguments("translate", package=house.package, beam=1, log_probabilities=tmp_path / "logp"), "--nbest"]
     with in_a_process(line, **PIPES) as process:
         process.stdin.write("the cat .\n" + "\n" * (LINES - 1) + "a dog\n")
         process.stdin.flush()

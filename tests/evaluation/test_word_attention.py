@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from transformer.evaluation.attention import layers_and_heads, weights_of_all, word_attention
+from transformer.evaluation.attention import weights_of_all, word_attention
 from transformer.model.config import POSITIONS
 from transformer.model.ids import END
 from transformer.model.masks import Rows
@@ -114,12 +114,3 @@ def test_the_decoder_reads_no_later_position(package):
     assert weights.shape == (1, 2, 4, 4)
     assert not weights.triu(1).any()
     torch.testing.assert_close(weights.sum(-1), torch.ones(1, 2, 4))
-
-
-@pytest.mark.parametrize(("network", "layers"), [("recurrent", 1), ("convolutional", 2)])
-def test_other_networks_have_encoder_decoder_attention_with_one_head_only(package, network, layers):
-    model = package(network=network, positions=POSITIONS[network], N=2).model
-    weights = weights_of_all(model, [5, 6, END], [7, 8, 9, END])
-    assert layers_and_heads(model) == (layers, 1)
-    assert {kind: found.shape for kind, found in weights.items()} == {"encoder-decoder": (layers, 1, 4, 3)}
-    torch.testing.assert_close(weights["encoder-decoder"].sum(-1), torch.ones(layers, 1, 4))

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NoReturn
 
+from transformer.corpora.usable import EMPTY, NO_SUBWORD, unusable
 from transformer.package.defaults import HASHED
 from transformer.support.cpu import cores
 from transformer.support.digest import digest
@@ -60,9 +61,9 @@ def path(
 writes = partial(path, written=True)
 
 
-def packaged(text: str = "folder of a trained model") -> Arguments:
+def packaged(text: str = "folder of a trained model", **settings: Any) -> Arguments:
     """The option --package PATH."""
-    return path("package", text, files=PACKAGE_FILES)
+    return path("package", text, files=PACKAGE_FILES, **settings)
 
 
 def one_of(*arguments: Arguments) -> Arguments:
@@ -147,6 +148,15 @@ def check_code(arguments: argparse.Namespace) -> None:
     name = arguments.chosen.handler.__name__
     if arguments.code and digest(name) not in arguments.code:
         raise InputError(f"the code of {name} has changed since Snakemake planned this job; call snakemake again")
+
+
+def check_sentences(texts: Iterable[str]) -> None:
+    """Raises InputError for a sentence of the command line that has no words or is not UTF-8."""
+    for number, text in enumerate(texts, 1):
+        if any("\ud800" <= letter <= "\udfff" for letter in text):
+            raise InputError(f"sentence {number}, {text!r}: not UTF-8; convert it (iconv -f ENCODING -t utf-8)")
+        if unusable(text) in (EMPTY, NO_SUBWORD):
+            raise InputError(f"sentence {number} has no words; write some, or leave it out")
 
 
 def check_files(arguments: argparse.Namespace) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from transformer.cli.command import (
     alpha,
     batch_tokens,
+    check_sentences,
     command,
     count,
     one_of,
@@ -22,7 +23,6 @@ from transformer.cli.command import (
     threads,
     writes,
 )
-from transformer.corpora.usable import EMPTY, NO_SUBWORD, unusable
 from transformer.support.files import (
     InputError,
     as_json,
@@ -30,12 +30,13 @@ from transformer.support.files import (
     is_open_as,
     read_lines,
     text_lines,
+    write_json,
     write_output,
     write_text,
 )
 
 if TYPE_CHECKING:
-    from transformer.decoding.search import Decode, Search, Sentence
+    from transformer.decoding.search import Decode, Search
     from transformer.decoding.translate import Translation
     from transformer.package.loading import Package
     from transformer.trees.tree import Tree
@@ -113,7 +114,6 @@ def _output(file: Path | None) -> contextlib.AbstractContextManager[BinaryIO | N
         action="store_true",
         help="print all hypotheses, best first (a parser's trees before others), as LINE ||| TEXT ||| SCORE",
     ),
-    writes("attention", "write an HTML page to explore the attention of a few lines", required=False),
     writes("log-probabilities", "write log P per subword of each line to this file", required=False),
     writes("record", "write how the lines were translated to this file, for `score`", required=False),
     batch_tokens(None),
@@ -157,11 +157,6 @@ def translate(arguments: argparse.Namespace) -> None:
         print(f"{arguments.package} is a parser and prints its output as it is; for trees run parse", file=sys.stderr)
     options = (arguments.beam, arguments.sample, arguments.nbest, arguments.alpha, arguments.early_stop)
     search = Search.of(loaded.config, *options)
-    page: contextlib.AbstractContextManager[Any] = contextlib.nullcontext()
-    if arguments.attention:
-        from transformer.evaluation.attention_page import attention_page
-
-        page = attention_page(arguments.attention, loaded)
     sure, made = _output(arguments.log_probabilities), _output(arguments.record)
     tokens = arguments.batch_tokens or padded_subwords(loaded.model.embedding.device, arguments.precision)
     how = (loaded, arguments.package, search, arguments.precision, arguments.workers)
@@ -173,7 +168,7 @@ def translate(arguments: argparse.Namespace) -> None:
         decoder = decoding(*how)
     translating = _translations(*how[:3], decoder, tokens)
     number, empty, printed = 0, 0, hashlib.sha256()
-    with page as show, sure as stream, made as note, translating as translations:
+    with sure as stream, made as note, translating as translations:
         for number, translation in enumerate(translations, 1):
             if arguments.nbest:
                 scored = zip(translation.texts, translation.hypotheses, strict=True)
@@ -184,8 +179,6 @@ def translate(arguments: argparse.Namespace) -> None:
             empty += len(translation.source) > 1 and not translation.texts[0]
             if stream:
                 stream.write(f"{search.log_probability(translation.hypotheses[0]):.6f}\n".encode())
-            if show:
-                show(number, translation)
         if note:
             record = Record(
                 beam=search.width,
@@ -261,71 +254,21 @@ def draw(arguments: argparse.Namespace) -> None:
     write_text(arguments.output, draw_examples(read_lines(arguments.translations), arguments.reference))
 
 
-def _check_words(name: str, texts: Iterable[str]) -> None:
-    """Raises InputError for a text of the command line that has no words or is not UTF-8."""
-    for number, text in enumerate(texts, 1):
-        if any("\ud800" <= letter <= "\udfff" for letter in text):
-            raise InputError(f"{name} {number}, {text!r}: not UTF-8; convert it (iconv -f ENCODING -t utf-8)")
-        if unusable(text) in (EMPTY, NO_SUBWORD):
-            raise InputError(f"{name} {number} has no words; write some, or leave it out")
-
-
 @command(
     packaged(),
-    writes("output", "write the encoder's self-attention between words as JSON", required=False),
-    writes("html", "write a page to explore the attention of all layers and heads", required=False),
-    option(
-        "--layer",
-        type=count,
-        help="layer that --output holds and --html shows first, from 1 (default: the last but one)",
-    ),
-    option(
-        "--target",
-        action="append",
-        metavar="TEXT",
-        help="output that the decoder reads on the page of --html, once for each sentence (default: the model's own)",
-    ),
+    writes("output", "JSON file to write"),
+    option("--layer", type=count, help="layer of the encoder, from 1 (default: the last but one)"),
     option("sentences", nargs="+", help="each in quotes; blanks separate its words"),
     torch=True,
 )
 def attention(arguments: argparse.Namespace) -> None:
-    """Write the attention weights of some sentences: as a page to explore, or as JSON."""
-    from transformer.decoding.beam import Hypothesis
-    from transformer.decoding.search import Search
-    from transformer.decoding.translate import check_lengths
-    from transformer.evaluation.attention import attention_record, chosen_layer
-    from transformer.evaluation.attention_page import attention_page
+    """Write the encoder's self-attention between the words of some sentences as JSON (figures 3 to 5)."""
+    from transformer.evaluation.attention import attention_record
     from transformer.package.loading import load_package
     from transformer.support.device import choose_device, within_memory
 
-    output, html, lines, targets = arguments.output, arguments.html, arguments.sentences, arguments.target or []
-    if not (output or html):
-        raise InputError("give --html for a page, --output for JSON, or both")
-    if targets and not html:
-        raise InputError("--target is for --html, and --output holds the encoder's attention alone; give --html")
-    if targets and len(targets) != len(lines):
-        raise InputError(f"--target is given {len(targets)} times for {len(lines)} sentences; give it once for each")
-    _check_words("sentence", lines)
-    _check_words("--target", targets)
+    check_sentences(arguments.sentences)
     loaded = load_package(arguments.package, choose_device())
-    layer = chosen_layer(loaded, arguments.layer)
-    search = Search.of(loaded.config)
-    ids = loaded.subwords.encode(targets)
-    check_lengths(loaded, map(len, ids), name="--target")
-
-    def decode(batches: Iterable[list["Sentence"]]) -> Iterator[list[list[Hypothesis]]]:
-        for batch in batches:
-            if targets:
-                yield [[Hypothesis(ids[sentence.number - 1][:-1], 0.0)] for sentence in batch]
-            else:
-                yield search(loaded.model, batch)
-
-    memory = within_memory(str(arguments.package), "give shorter sentences")
-    page = attention_page(html, loaded, "encoder", layer) if html else contextlib.nullcontext()
-    with memory, page as show, _output(output) as stream:
-        if stream:
-            stream.write(as_json(attention_record(loaded, list(map(loaded.as_read, lines)), layer)))
-        if not show:
-            return
-        for number, translation in enumerate(_translated(loaded, lines, decode, 1, lambda _: None, "sentence"), 1):
-            show(number, translation)
+    lines = list(map(loaded.as_read, arguments.sentences))
+    with within_memory(str(arguments.package), "give shorter sentences"):
+        write_json(arguments.output, attention_record(loaded, lines, arguments.layer))

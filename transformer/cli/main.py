@@ -47,11 +47,11 @@ def main(argv: Sequence[str] | None = None, program: str = "transformer", stages
 
         description = (stages[0] if stages else sys.modules[__name__]).__doc__
         if not stages:
-            from transformer.cli import data, decoding, exchange, scores, training
+            from transformer.cli import data, decoding, exchange, explore, scores, training
 
             if (sys.argv[1:] if argv is None else argv)[:1] == ["plan"]:
                 raise InputError("plan is a command of the workflow: write python -m workflow plan, in the clone")
-            stages = (data, training, decoding, scores, exchange)
+            stages = (data, training, decoding, explore, scores, exchange)
         commands = parser(program, description, stages)
         argcomplete.autocomplete(commands)
         arguments = parsed(commands, argv)

@@ -11,12 +11,9 @@ import torch
 from torch import Tensor, nn
 
 from transformer.decoding.translate import check_lengths
-from transformer.model.convolutional import Convolutional
 from transformer.model.ids import END
 from transformer.model.layers import DecoderLayer, EncoderLayer
 from transformer.model.masks import Rows
-from transformer.model.network import Network
-from transformer.model.recurrent import Recurrent
 from transformer.model.transformer import Transformer
 from transformer.package.loading import Package
 from transformer.support.files import InputError
@@ -25,51 +22,41 @@ from transformer.trees.symbols import split_words
 Kind = Literal["encoder", "decoder", "encoder-decoder"]  # the three attentions of section 3.2.3
 
 
-def attention_modules(model: Network) -> dict[Kind, list[nn.Module]]:
-    """The modules that compute the attentions of a network, one for each layer."""
-    if isinstance(model, Transformer):
-        encoder, decoder = cast(Iterable[EncoderLayer], model.encoder), cast(Iterable[DecoderLayer], model.decoder)
-        return {
-            "encoder": [layer.self_attention.attend for layer in encoder],
-            "decoder": [layer.self_attention.attend for layer in decoder],
-            "encoder-decoder": [layer.encoder_attention.attend for layer in decoder],
-        }
-    if isinstance(model, Recurrent):
-        return {"encoder-decoder": [model.attention]}
-    return {"encoder-decoder": [cast(nn.Module, layer.attend) for layer in cast(Convolutional, model).decoder]}
-
-
-def layers_and_heads(model: Network) -> tuple[int, int]:
-    """How many layers have attention, and how many heads it has."""
-    layers = len(attention_modules(model)["encoder-decoder"])
-    return layers, model.config.h if isinstance(model, Transformer) else 1
-
-
 def chosen_layer(package: Package, layer: int | None) -> int:
-    """`layer`, by default the last but one as in figures 3 to 5. Raises InputError when the model has no such layer."""
-    layers, _ = layers_and_heads(package.model)
-    if layer is None:
-        return max(1, layers - 1)
-    if not 1 <= layer <= layers:
+    """`layer`, by default the last but one as in figures 3 to 5.
+
+    Raises InputError when the model has no such layer, or is not a Transformer.
+    """
+    config = package.config.architecture
+    if config.network != "transformer":
         raise InputError(
-            f"layer {layer}: {package.config.model} has attention in layers 1 to {layers}; choose one of these"
+            f"{package.config.model} is a {config.network} network, whose encoder has no self-attention; "
+            "name a Transformer"
+        )
+    if layer is None:
+        return max(1, config.N - 1)
+    if not 1 <= layer <= config.N:
+        raise InputError(
+            f"layer {layer}: {package.config.model} has attention in layers 1 to {config.N}; choose one of these"
         )
     return layer
 
 
 @torch.inference_mode()
-def weights_of_all(model: Network, source: Sequence[int], target: Sequence[int]) -> dict[Kind, Tensor]:
-    """Weights [layer, head, query, key] of each of the network's attentions, for one pair of sentences.
+def weights_of_all(model: Transformer, source: Sequence[int], target: Sequence[int]) -> dict[Kind, Tensor]:
+    """Weights [layer, head, query, key] of each of a Transformer's attentions, for one pair of sentences.
 
     The sentences are ids that the end of sentence closes. A decoder's query is the position that a target id is
     predicted at. In decoder self-attention, key 0 is the start and key j > 0 is target id j - 1.
     """
     rows = [Rows.of(torch.tensor([ids], device=model.embedding.device)) for ids in (source, target)]
-    if isinstance(model, Recurrent):
-        memory = model.memory(rows[0].ids)
-        outputs, _ = model.first_layer(rows[1].ids, memory)
-        return {"encoder-decoder": model.attention.weights(outputs, memory)[:, None]}
-    kinds, weights = attention_modules(model), dict[nn.Module, Tensor]()
+    encoder, decoder = cast(Iterable[EncoderLayer], model.encoder), cast(Iterable[DecoderLayer], model.decoder)
+    kinds: dict[Kind, list[nn.Module]] = {
+        "encoder": [layer.self_attention.attend for layer in encoder],
+        "decoder": [layer.self_attention.attend for layer in decoder],
+        "encoder-decoder": [layer.encoder_attention.attend for layer in decoder],
+    }
+    weights = dict[nn.Module, Tensor]()
 
     def note(attend: Any, given: tuple[Any, ...]) -> None:
         weights[attend] = attend.weights(*given)
@@ -96,14 +83,8 @@ def word_attention(package: Package, sentence: str, layer: int, number: int = 1)
 
     The weight to a word is the sum over its subwords; the weight from a word is the mean (Clark et al. 2019).
     Words without subwords are left out, and a message says so. Messages call the sentence by its `number`. Raises
-    InputError when it has no words or too many, or the model has no such layer or no self-attention.
+    InputError when it has no words or too many, and those of `chosen_layer`.
     """
-    model = package.model
-    if not isinstance(model, Transformer):
-        raise InputError(
-            f"{package.config.model} is a {package.config.architecture.network} network, whose encoder has no "
-            "self-attention; name a Transformer, or see its encoder-decoder attention with `attention --html`"
-        )
     layer = chosen_layer(package, layer)
     words = split_words(sentence)
     [ids] = package.subwords.encode([" ".join(words)])
@@ -115,14 +96,17 @@ def word_attention(package: Package, sentence: str, layer: int, number: int = 1)
     if unread := len(words) + 1 - len(read):
         print(f"sentence {number}: {unread} of {len(words)} words have no subwords and are left out", file=sys.stderr)
     membership = torch.nn.functional.one_hot(places).float()  # [subwords, words]
-    weights = weights_of_all(model, ids, [END])["encoder"][layer - 1].cpu()  # [heads, subwords, subwords]
+    weights = weights_of_all(cast(Transformer, package.model), ids, [END])["encoder"][
+        layer - 1
+    ].cpu()  # [heads, subwords, subwords]
     mean = membership / membership.sum(0)
     between = mean.t() @ weights @ membership
     words = [[*words, "<EOS>"][place] for place in read.tolist()]
     return WordAttention(sentence, words, [[[round(w, 6) for w in q] for q in h] for h in between.tolist()])
 
 
-def attention_record(package: Package, lines: Sequence[str], layer: int) -> dict[str, Any]:
-    """`word_attention` of several sentences in `layer`, counted from 1. Raises its InputErrors."""
+def attention_record(package: Package, lines: Sequence[str], layer: int | None) -> dict[str, Any]:
+    """`word_attention` of several sentences in `chosen_layer`. Raises the InputErrors of both."""
+    layer = chosen_layer(package, layer)
     sentences = [asdict(word_attention(package, sentence, layer, number)) for number, sentence in enumerate(lines, 1)]
     return {"layer": layer, "layers": package.config.architecture.N, "sentences": sentences}

@@ -15,7 +15,6 @@ TELLING = {
     *(f"transformer.support.{name}" for name in ("processes", "progress", "provenance", "strict")),
     *(f"transformer.training.{name}" for name in ("attempts", "history", "signals")),
     "transformer.cli.command",
-    "transformer.evaluation.attention_page",
     "transformer.export",
     "transformer.package.readme",
 }

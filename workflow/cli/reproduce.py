@@ -120,6 +120,8 @@ def main(target: str, lock: int) -> None:
     report = str(results / name / "report.html")
     run([*SNAKEMAKE, *options, "--report", report], lock)
     print(f"All of it on one page, the report: {report}")
+    if (page := results / name / "figures/explore.html").exists():
+        print(f"A model that runs in your browser, to try: {page}")
 
 
 if __name__ == "__main__":

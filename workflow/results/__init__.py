@@ -25,6 +25,7 @@ ROOMS = (
     "tables.corpora",
     "tables.runs",
     "figures.attention",
+    "figures.explore",
     "figures.curves",
     "figures.dot_products",
     "figures.trees",

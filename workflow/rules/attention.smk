@@ -1,4 +1,4 @@
-# The attention that figures 3 to 5 show, and a page to explore it.
+# The attention that figures 3 to 5 show.
 
 
 rule read_attention:
@@ -6,8 +6,7 @@ rule read_attention:
         package=PACKAGE[0],
         beside=PACKAGE[1:],
     output:
-        json=f"{RUN}/average-{{average}}/attention.json",
-        page=f"{RUN}/average-{{average}}/attention.html",
+        f"{RUN}/average-{{average}}/attention.json",
     log:
         f"{LOG}/average-{{average}}/attention.log",
     conda:
@@ -21,5 +20,5 @@ rule read_attention:
         package=subpath(input.package, parent=True),
         sentences=selection.sentences(),
     shell:
-        "python -m transformer attention --package {params.package:q} --output {output.json:q} --html {output.page:q}"
+        "python -m transformer attention --package {params.package:q} --output {output:q}"
         " --code {params.code} --threads {threads} {params.sentences:q} 2>&1 | tee -i {log:q}"

@@ -5,7 +5,6 @@ lower row. A line between two words has the opacity of their attention weight, a
 """
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,11 +27,6 @@ words, and how far their weights are above an even spread. Small models spread t
 first choices are often words beside the question, the full stop or the end of the sentence. Do not read grammar into
 single lines.
 """
-PAGE_CAPTION = """\
-**Attention to explore.** The sentences of figures 3 to 5 in {model} ({task}, the first seed): choose encoder, decoder
-or encoder-decoder attention, a layer and heads, then point at a word to read its weights. The decoder reads the model's
-own output. The page joins the weights of subwords to weights of words, as in the figures, or shows them as they are.
-"""
 GAP = 6.0  # height between the two lines of words; the unit is the distance between neighbouring words
 ROOM = 3.3  # height of a line of words
 MARK = 0.5  # height of a head's mark on a key
@@ -42,9 +36,9 @@ Panel = tuple[Sequence[int], int | None]  # heads, counted from 1, and the only 
 
 
 def plan(selection: Selection) -> Plan:
-    """The attention of the run of `figures`, and the page that was written with it."""
-    (task, model), attention = selection.experiment.drawn, selection.runs.attention()
-    read = {"published": selection.numbers, "attention": attention, "page": str(Path(attention).with_suffix(".html"))}
+    """The attention of the run of `figures`."""
+    task, model = selection.experiment.drawn
+    read = {"published": selection.numbers, "attention": selection.runs.attention()}
     return Plan(read, {"task": task, "model": model})
 
 
@@ -120,7 +114,7 @@ def seen(words: Sequence[str], weights: np.ndarray, head: int, query: int | None
 
 
 def colour_of(head: int) -> tuple[float, float, float]:
-    """The colour of a head, counted from 1, as on the page to explore."""
+    """The colour of a head, counted from 1, as on the page of `explore`."""
     from matplotlib.colors import to_rgb
 
     return to_rgb(HEADS[(head - 1) % len(HEADS)])
@@ -147,11 +141,6 @@ def figures(job: Job) -> list[Drawing]:
     return drawn
 
 
-def page(job: Job) -> list[str]:
-    """The page to explore."""
-    return [Path(job.input.page).read_text("utf-8")]
-
-
 RESULTS = (
     Figure(
         name="attention",
@@ -164,15 +153,5 @@ RESULTS = (
         caption=CAPTION,
         plan=plan,
         draw=figures,
-    ),
-    Figure(
-        name="attention",
-        section="Appendix",
-        titles={"attention": "Figures to explore: attention"},
-        caption=PAGE_CAPTION,
-        plan=plan,
-        draw=page,
-        kinds=("html",),
-        verb="show",
     ),
 )
