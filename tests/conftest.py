@@ -174,7 +174,7 @@ def copy_project() -> Callable[[Path], None]:
         profile = folder / "profiles/default/profile.yaml"
         profile.write_text(profile.read_text().replace("500/5s", "500/1s"))
         # Times are measured briefly, and while other programs, such as other tests, run.
-        for file, *changes in (
+        for file, old, new in (
             (
                 "step_time",
                 ("PATIENCE = 30.0", "PATIENCE = 0.0"),

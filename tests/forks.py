@@ -5,6 +5,7 @@ the project is loaded in advance, so a copy of the project uses its own.
 """
 
 import atexit
+import contextlib
 import functools
 import gc
 import importlib
@@ -89,8 +90,8 @@ def accepted(address: str) -> list:
 def start(words: list[str], variables: dict[str, str], path: list[str]) -> int | str | None:
     """Run the module, the code or the file that a client's words name; returns with what it exits."""
     words = words[words[0] == "-u" :]
-    folder = os.getcwd() if words[0].startswith("-") else os.path.dirname(words[0])
-    own = [] if "PYTHONSAFEPATH" in variables else [folder]
+    folder = Path.cwd() if words[0].startswith("-") else Path(words[0]).parent
+    own = [] if "PYTHONSAFEPATH" in variables else [str(folder)]
     sys.path[:] = [*own, *filter(None, variables.get("PYTHONPATH", "").split(":")), *path]
     sys.argv = words[words[0] == "-m" :]
     try:
@@ -124,7 +125,8 @@ def main(address: str) -> None:
         status = print(status, file=sys.stderr) or 1
     threading._shutdown()
     atexit._run_exitfuncs()
-    sys.stdout.flush()
+    with contextlib.suppress(ValueError):  # it is closed
+        sys.stdout.flush()
     os._exit(status or 0)  # to free all modules one by one would take longer than most jobs
 
 
