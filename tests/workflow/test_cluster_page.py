@@ -20,6 +20,8 @@ import pytest
 import yaml
 from calls import jobs, snakemake
 
+from tests import forks
+
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/cluster.md").read_text()
 SHARED_NODES, WHOLE_NODES = (yaml.safe_load(block) for block in re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL))
@@ -46,11 +48,14 @@ def code_blocks(title):
 
 @pytest.fixture
 def typed(tmp_path):
-    """Run commands in a folder like a user, with `snakemake` and torch of this environment."""
+    """Run commands in a folder like a user, with `snakemake` and torch of this environment.
+
+    A copy of a process would not be in the network of a `prefix`.
+    """
 
     def run(folder, commands, *prefix, **environment):
         shell = {
-            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+            "PATH": f"{Path(sys.executable).parent if prefix else forks.folder()}:{os.environ['PATH']}",
             "PYTHONPATH": sysconfig.get_path("purelib"),
             "HOME": str(tmp_path),
             "OMP_NUM_THREADS": "1",
