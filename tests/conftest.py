@@ -53,6 +53,7 @@ providers._get_local_constants = lambda: providers._local_constants
 
 pytest_plugins = ["agreement"]
 ROOT = Path(__file__).parents[1]
+LONGEST = ("test_smoke", "test_gpu_offline")
 VOCABULARY = 40
 PROJECT_WORDS = "the a dog cat bird house tree sees finds likes big small red old and with near under"
 SENTENCE_WORDS = "the a big small old cat dog house tree sees finds likes well-known near under"
@@ -105,9 +106,9 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Function]) -> None:
-    """If several processes share the files, start with those that take longest: the whole run, then other workflows."""
+    """If several processes share the files, start with those that take longest."""
     if "PYTEST_XDIST_WORKER" in os.environ:
-        items.sort(key=lambda item: ("finished" not in item.fixturenames, item.get_closest_marker("workflow") is None))
+        items.sort(key=lambda item: (item.path.stem not in LONGEST, item.get_closest_marker("workflow") is None))
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -19,10 +19,7 @@ from calls import SMOKE, jobs, snakemake, touch_treebank
 from yte import process_yaml
 
 from transformer.cli.main import main
-from transformer.support.strict import write_config
 from workflow.cli import plan
-from workflow.dag import environment
-from workflow.dag.call import prepare
 
 ROOT = Path(__file__).parents[2]
 OVERLAYS = [[], ["quick-captions"], ["multi30k"], ["multi30k-tiny"], ["wsj-cpu"], ["paper", "paper-base"]]
@@ -211,15 +208,6 @@ def test_a_malformed_overlay_gives_the_same_one_line_in_snakemake_and_plan(proje
 def test_a_faulty_command_line_is_refused_by_the_profile(project, monkeypatch, call, told):
     (project / "my own.yaml").write_text("seeds: [1]")
     assert refusal(project, monkeypatch, call).startswith(f"error: {told}")
-
-
-def test_files_that_snakemake_makes_are_targets(project, monkeypatch, select):
-    for name, content in (("experiment", select().experiment), ("run", {"task": "ende"})):
-        write_config(project / f"made/{name}.yaml", content)
-    call = ["--dry-run", "made/experiment.yaml", "made/run.yaml", "none.yaml"]
-    monkeypatch.chdir(project)
-    monkeypatch.setattr(environment, "complete", lambda: None)
-    prepare(call)
 
 
 @pytest.mark.workflow

@@ -55,12 +55,6 @@ def test_notes_list_the_devices_and_the_assumptions():
     assert "- H100 reaches 28 % at d_model 512, 42 % at d_model 1024 (measured with this code" in text
 
 
-def test_a_trial_is_told_to_be_another_matter():
-    assert "trial" not in plan(experiment())
-    told = plan(experiment(trial={"row": "aop2"}))
-    assert "- The trial of aop2 is not in these tables, and trains its runs alone. `snakemake --dry-run trial`" in told
-
-
 @pytest.mark.parametrize(
     ("width", "able", "precision"), [(1, True, "bfloat16"), (1, False, "float32"), ("1/16", True, "float32")]
 )
