@@ -1,4 +1,4 @@
-"""A `python` and a `snakemake` that start at once: copies of a process that has already loaded PyTorch and Snakemake.
+"""A `python`, a `snakemake` and a `torchrun` that start at once: copies of a process that has already loaded PyTorch and Snakemake.
 
 A run of the workflow starts hundreds of processes, and each would load the same packages for two seconds. No module of
 the project is loaded in advance, so a copy of the project uses its own.
@@ -23,14 +23,16 @@ from pathlib import Path
 
 PACKAGES = """
     jinja2 matplotlib.pyplot nltk numpy pandas pydantic requests sacrebleu sacremoses safetensors.torch scipy.stats
-    sentencepiece snakemake.cli snakemake.report snakemake.script tabulate torch torch.utils.flop_counter yte
+    sentencepiece snakemake.cli snakemake.report snakemake.script tabulate torch torch.distributed.run
+    torch.utils.flop_counter yte
 """
+PROGRAMS = {"python": [], "snakemake": ["-m", "snakemake"], "torchrun": ["-m", "torch.distributed.run"]}
 # The programs hand their arguments, their environment and their streams to the server, which says when they have ended.
 CLIENT = """#!{python} -IS
 import json, os, signal, socket, sys
 server = socket.socket(socket.AF_UNIX)
 server.connect({address!r})
-words = [*["-m", "snakemake"] * sys.argv[0].endswith("/snakemake"), *sys.argv[1:]]
+words = {words} + sys.argv[1:]
 socket.send_fds(server, [b"3"], [0, 1, 2])
 server.sendall(json.dumps([words, os.getcwd(), dict(os.environ)]).encode())
 server.shutdown(socket.SHUT_WR)
@@ -42,13 +44,13 @@ sys.exit(int(server.recv(20)))
 
 @functools.cache
 def folder() -> Path:
-    """A folder for PATH with the two programs. Their server ends with this process."""
+    """A folder for PATH with the programs. Their server ends with this process."""
     made = tempfile.TemporaryDirectory()
     atexit.register(made.cleanup)
     address = f"{made.name}/socket"
-    for name in ("python", "snakemake"):
+    for name, words in PROGRAMS.items():
         client = Path(made.name, name)
-        client.write_text(CLIENT.format(python=sys.executable, address=address))
+        client.write_text(CLIENT.format(python=sys.executable, address=address, words=words))
         client.chmod(0o755)
     variables = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     variables |= {"OMP_NUM_THREADS": "1", "PYTHONUTF8": "1"}
