@@ -1,4 +1,4 @@
-"""A `python`, a `snakemake` and a `torchrun` that start at once: copies of a process that has already loaded PyTorch and Snakemake.
+"""A `python`, a `snakemake` and a `torchrun` that start at once: copies of a process that has loaded what they import.
 
 A run of the workflow starts hundreds of processes, and each would load the same packages for two seconds. No module of
 the project is loaded in advance, so a copy of the project uses its own.
