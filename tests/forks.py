@@ -100,7 +100,7 @@ def start(words: list[str], variables: dict[str, str], path: list[str]) -> int |
         if words[0] == "-m":
             runpy.run_module(words[1], run_name="__main__", alter_sys=True)
         elif words[0] == "-c":
-            exec(words.pop(1), {"__name__": "__main__"})
+            exec(sys.argv.pop(1), {"__name__": "__main__"})
         else:
             runpy.run_path(words[0], run_name="__main__")
     except SystemExit as end:
