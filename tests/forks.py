@@ -65,13 +65,18 @@ def accepted(address: str) -> list:
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(address)
         listener.listen(100)
+        listener.settimeout(30)
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-        os.close(1)
-        while True:
-            client, _ = listener.accept()
-            if os.fork() == 0:
-                break
-            client.close()
+        parent = os.getppid()
+        os.write(1, b"ready\n")
+        while os.getppid() == parent:  # pytest may be killed
+            with contextlib.suppress(TimeoutError):
+                client, _ = listener.accept()
+                if os.fork() == 0:
+                    break
+                client.close()
+        else:
+            os._exit(0)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     _, streams, *_ = socket.recv_fds(client, 1, 3)
     call = json.loads(b"".join(iter(lambda: client.recv(1 << 20), b"")))
@@ -116,7 +121,6 @@ def main(address: str) -> None:
     for package in PACKAGES.split():
         importlib.import_module(package)
     gc.freeze()
-    os.write(1, b"ready\n")
     words, folder, variables = accepted(address)
     os.chdir(folder)
     os.environ.clear()
