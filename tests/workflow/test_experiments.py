@@ -211,17 +211,10 @@ def test_a_faulty_command_line_is_refused_by_the_profile(project, monkeypatch, c
 
 
 @pytest.mark.workflow
-def test_a_refusal_of_the_profile_is_one_line_of_snakemake(project):
-    run = snakemake(project, "--dry-run", "--configfile", "smoke.yaml", "none.yaml")
-    assert run.returncode == 1
-    [_, told] = run.stderr.splitlines()  # the first line names the profile
-    assert told.startswith("error: none.yaml: cannot be read")
-
-
-@pytest.mark.workflow
 @pytest.mark.parametrize(
     ("call", "told"),
     [
+        (["--configfile", "smoke.yaml", "none.yaml"], "error: none.yaml: cannot be read"),
         (["trial"], "error: trial: no row is named; write `trial: {row: NAME}` into your overlay"),
         (["--config", "models={base: {steps: 0100}}"], "readers of YAML disagree about 0100"),
         (["--config", "replace=5"], "error: --config: replace: 5 is neither true nor false"),

@@ -61,18 +61,6 @@ def test_training_curves_are_differences_from_base_of_the_same_seed_after_the_wa
     assert drawn.axes[3].lines[0].get_ydata() == pytest.approx([15] * 10)  # base itself
 
 
-def test_curves_without_base_are_drawn_themselves_and_a_longer_run_only_as_far_as_base():
-    runs = histories(base=(3.0, 10.0), long=(2.5, 9.0))
-    longer = runs["ende", "long"][1]
-    longer.index = longer.index * 3
-    apart = curves.from_base("loss", {1: longer, 3: longer}, runs["ende", "base"], 400)
-    assert (list(apart.columns), list(apart.index)) == ([1], [600, 900])
-    parser = {("wsj", "parser"): runs["ende", "base"]}
-    [loss, perplexity] = curves.draw(parser, {"Table 4": [("wsj", "parser")]}, {}).axes
-    assert set(loss.lines[0].get_ydata()) == {4.5}
-    assert perplexity.get_yscale() == "log"
-
-
 def test_a_long_curve_has_few_points_and_each_is_a_mean():
     line = curves.thinned(pd.Series(range(1000), index=range(0, 2000, 2)), 10)
     assert line.to_dict() == {99.0 + 200 * i: 49.5 + 100 * i for i in range(10)}
