@@ -121,7 +121,7 @@ def test_a_failed_job_is_shown_in_full_with_its_log_and_without_routine_messages
 @pytest.mark.workflow
 def test_snakemake_looks_for_jobs_only_when_one_has_ended(project):
     """With its own limit of jobs per second it would also look again and again while jobs wait."""
-    options = "--verbose --cores 1 --until configure_run --forceall".split()
+    options = ["--verbose", "--cores", "1", "--until", "configure_run", "--forceall"]
     run = snakemake(project, *options, *SMOKE, "--config", "results=looking")
     assert run.returncode == 0, run.stderr
     done = sum(line.startswith("Finished jobid") for line in run.stderr.splitlines())
