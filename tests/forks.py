@@ -12,6 +12,7 @@ import importlib
 import json
 import os
 import runpy
+import shlex
 import signal
 import socket
 import subprocess
@@ -26,15 +27,14 @@ PACKAGES = """
     sentencepiece snakemake.cli snakemake.report snakemake.script tabulate torch torch.distributed.run
     torch.utils.flop_counter yte
 """
-PROGRAMS = {"python": [], "snakemake": ["-m", "snakemake"], "torchrun": ["-m", "torch.distributed.run"]}
+PROGRAMS = {"python": "", "snakemake": "-m snakemake", "torchrun": "-m torch.distributed.run"}
 # The programs hand their arguments, their environment and their streams to the server, which says when they have ended.
-CLIENT = """#!{python} -IS
+CLIENT = """
 import json, os, signal, socket, sys
 server = socket.socket(socket.AF_UNIX)
-server.connect({address!r})
-words = {words} + sys.argv[1:]
+server.connect(sys.argv[1])
 socket.send_fds(server, [b"3"], [0, 1, 2])
-server.sendall(json.dumps([words, os.getcwd(), dict(os.environ)]).encode())
+server.sendall(json.dumps([sys.argv[2:], os.getcwd(), dict(os.environ)]).encode())
 server.shutdown(socket.SHUT_WR)
 process = int(server.recv(20))
 signal.signal(signal.SIGTERM, lambda *_: os.kill(process, signal.SIGTERM))
@@ -47,11 +47,13 @@ def folder() -> Path:
     """A folder for PATH with the programs. Their server ends with this process."""
     made = tempfile.TemporaryDirectory()
     atexit.register(made.cleanup)
-    address = f"{made.name}/socket"
+    address, client = f"{made.name}/socket", Path(made.name, "client.py")
+    client.write_text(CLIENT)
+    call = shlex.join([sys.executable, "-IS", str(client), address])
     for name, words in PROGRAMS.items():
-        client = Path(made.name, name)
-        client.write_text(CLIENT.format(python=sys.executable, address=address, words=words))
-        client.chmod(0o755)
+        program = Path(made.name, name)
+        program.write_text(f'#!/bin/sh\nexec {call} {words} "$@"\n')
+        program.chmod(0o755)
     variables = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     variables |= {"OMP_NUM_THREADS": "1", "PYTHONUTF8": "1"}
     server = subprocess.Popen([sys.executable, "-P", __file__, address], env=variables, stdout=subprocess.PIPE)
