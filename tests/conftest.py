@@ -53,6 +53,7 @@ providers._get_local_constants = lambda: providers._local_constants
 
 pytest_plugins = ["agreement"]
 ROOT = Path(__file__).parents[1]
+LONGEST = ("test_smoke", "test_gpu_offline")
 VOCABULARY = 40
 PROJECT_WORDS = "the a dog cat bird house tree sees finds likes big small red old and with near under"
 SENTENCE_WORDS = "the a big small old cat dog house tree sees finds likes well-known near under"
@@ -105,9 +106,9 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Function]) -> None:
-    """If several processes share the files, start with those that take longest: the whole run, then other workflows."""
+    """If several processes share the files, start with those that take longest."""
     if "PYTEST_XDIST_WORKER" in os.environ:
-        items.sort(key=lambda item: ("finished" not in item.fixturenames, item.get_closest_marker("workflow") is None))
+        items.sort(key=lambda item: (item.path.stem not in LONGEST, item.get_closest_marker("workflow") is None))
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
@@ -173,9 +174,15 @@ def copy_project() -> Callable[[Path], None]:
         # Snakemake waits for such a span when it ends.
         profile = folder / "profiles/default/profile.yaml"
         profile.write_text(profile.read_text().replace("500/5s", "500/1s"))
-        # Times of steps are measured only after other programs, such as other tests, have ended.
-        times = folder / "transformer/evaluation/step_time.py"
-        times.write_text(times.read_text().replace("PATIENCE = 30.0", "PATIENCE = 0.0"))
+        # Times are measured briefly, and while other programs, such as other tests, run.
+        for file, old, new in (
+            ("step_time", "PATIENCE = 30.0", "PATIENCE = 0.0"),
+            ("step_time", '"cpu": 10', '"cpu": 1'),
+            ("step_time", "ROUNDS = 10", "ROUNDS = 3"),
+            ("complexity", "SECONDS, TIMES = 0.1, 3", "SECONDS, TIMES = 0.0, 2"),
+        ):
+            path = folder / f"transformer/evaluation/{file}.py"
+            path.write_text(path.read_text().replace(old, new))
 
     return copy
 

@@ -3,8 +3,9 @@
 import os
 import re
 import subprocess
-import sys
 from pathlib import Path
+
+from tests import forks
 
 ROOT = Path(__file__).parents[1]
 
@@ -20,7 +21,7 @@ def sections(page, heading):
 
 def run(command, folder, text=None):
     """What a command prints in a folder."""
-    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    environment = {**os.environ, "PATH": f"{forks.folder()}:{os.environ['PATH']}"}
     done = subprocess.run(command, cwd=folder, env=environment, input=text, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout

@@ -4,19 +4,14 @@ import re
 import shutil
 import textwrap
 
-import numpy as np
 import pytest
 
 from tests.pages import ROOT, follow, run, sections
 from tests.released_tables import rows_of
-from transformer.evaluation.metrics import number_of
-from transformer.evaluation.statistics import compare, level, mean
 from transformer.model.parameters import parameters
 from workflow.experiment.config import read_experiment, read_sources
 from workflow.experiment.cost import step_flops
-from workflow.experiment.trial import archives, check_trial, released
-from workflow.jobs.judge_trial import MARGINS, sentence
-from workflow.results.claims.verdicts import MEASURES
+from workflow.experiment.trial import archives, check_trial
 
 PAGE = (ROOT / "docs/own-idea.md").read_text()
 SMALL = ROOT / "config/small.yaml"
@@ -43,27 +38,6 @@ def test_the_overlays_of_the_page_can_be_tried(tmp_path):
         path = tmp_path / f"{number}.yaml"
         path.write_text(text)
         check_trial(read_experiment([SMALL, path]), read_sources([SMALL, path]), archives())
-
-
-def test_the_example_of_an_answer_and_the_counts_are_those_of_the_released_scores():
-    experiment, first = read_experiment([SMALL]), [1, 2, 3, 4, 5]
-    paths = [path for path in archives() if path.parent.name == "small"]
-    base = released(experiment, "base", paths)
-    counts = dict.fromkeys(MARGINS, 0)
-    rows = [row for row in experiment.tasks["ende"].models if row != "base"]
-    for row in rows:
-        answer = {"row": "mine", "against": "base", "seeds": first, "looks": [first], "level": level(1), "measures": {}}
-        mine = released(experiment, row, paths)
-        for name, margin in MARGINS.items():
-            measure = MEASURES[name]
-            values = [[measure.value(number_of(runs[s].scores, measure.key)) for s in first] for runs in (mine, base)]
-            judged = compare(mean(np.subtract(*values)), measure.margin(margin), 1)
-            answer["measures"][name] = {**vars(judged), "margin": margin}
-            counts[name] += judged.verdict.startswith(("better", "worse"))
-        if row == "C-ff4096":
-            assert f"> {sentence(answer)}\n" in PAGE
-    said = f"show that {counts['perplexity']} of the {len(rows)} other rows of `small` differ from base in perplexity"
-    assert f"{said}, and that {counts['bleu']} do in BLEU" in " ".join(PAGE.split())
 
 
 def test_the_page_has_the_numbers_of_base_and_every_example():

@@ -2,8 +2,8 @@
 
 import re
 import subprocess
-import sys
-from pathlib import Path
+
+from tests import forks
 
 SMOKE = ("--configfile", "smoke.yaml", "fetched.yaml")
 
@@ -12,7 +12,7 @@ def snakemake(folder, *arguments):
     """Call it as one does without an active environment: its jobs then find their Python by themselves."""
     environment = {"PATH": "/usr/bin:/bin", "HOME": str(folder), "OMP_NUM_THREADS": "1"}
     return subprocess.run(
-        [Path(sys.executable).with_name("snakemake"), "--cores", "2", *arguments],
+        [forks.folder() / "snakemake", "--cores", "2", *arguments],
         cwd=folder,
         env=environment,
         capture_output=True,

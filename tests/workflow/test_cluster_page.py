@@ -20,10 +20,12 @@ import pytest
 import yaml
 from calls import jobs, snakemake
 
+from tests import forks
+
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/cluster.md").read_text()
 SHARED_NODES, WHOLE_NODES = (yaml.safe_load(block) for block in re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL))
-TABLE = "results/mine/tables/table2.csv"  # one table is enough
+MADE = "results/mine/tokens/ende/train.ids.npy"  # what follows needs no texts
 WORDS = ["a", "the", "dog", "cat", "house", "tree", "sees", "likes", "big", "red", "old"]
 SMALL = {
     "experiment": "mine",
@@ -46,11 +48,14 @@ def code_blocks(title):
 
 @pytest.fixture
 def typed(tmp_path):
-    """Run commands in a folder like a user, with `snakemake` and torch of this environment."""
+    """Run commands in a folder like a user, with `snakemake` and torch of this environment.
+
+    A copy of a process would not be in the network of a `prefix`.
+    """
 
     def run(folder, commands, *prefix, **environment):
         shell = {
-            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+            "PATH": f"{Path(sys.executable).parent if prefix else forks.folder()}:{os.environ['PATH']}",
             "PYTHONPATH": sysconfig.get_path("purelib"),
             "HOME": str(tmp_path),
             "OMP_NUM_THREADS": "1",
@@ -125,9 +130,7 @@ def test_nodes_without_internet_get_environment_and_texts_from_a_shared_folder(t
         copy_project(clone)
         (clone / "requirements.txt").write_text("tiny==1.0\n")  # instead of gigabytes of packages
         (clone / "mine.yaml").write_text(yaml.safe_dump(config))
-        commands = commands.replace("SHARED=/scratch/transformer\n", shared).replace(
-            "--cores all", f"{TABLE} --cores 2"
-        )
+        commands = commands.replace("SHARED=/scratch/transformer\n", shared).replace("--cores all", f"{MADE} --cores 2")
         before = len(asked)
         if name == "connected":
             run = typed(clone, commands, PIP_INDEX_URL=f"{url}/simple")
@@ -138,7 +141,7 @@ def test_nodes_without_internet_get_environment_and_texts_from_a_shared_folder(t
         assert run.returncode == 0, run.stdout[-3000:] + run.stderr[-3000:]
         installed = typed(clone, ".venv/bin/python -I -c 'import tiny'")
         assert installed.returncode == 0
-    assert (tmp_path / "isolated" / TABLE).exists()
+    assert (tmp_path / "isolated" / MADE).exists()
     assert not (tmp_path / "connected/results").exists()
 
 

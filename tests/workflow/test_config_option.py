@@ -34,9 +34,7 @@ def test_values_are_read_as_in_a_file_and_what_is_not_yaml_is_a_text():
     ("entry", "said"),
     [
         ("table3_average=0100", "table3_average: readers of YAML disagree about 0100"),
-        ("results=on", "results: readers of YAML disagree about on; write 'on' in quotes"),
         ("tasks={ende: {target: no}}", "tasks: readers of YAML disagree about no; write 'no' in quotes"),
-        ("models={base: {steps: five}}", "models.base.steps: Input should be a valid integer"),
         ("seeds=1", r"seeds: Input should be a valid array \(got 1\)"),
         ("packages=", "packages has no value; write it behind packages=, or packages=null for none"),
     ],

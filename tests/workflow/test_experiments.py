@@ -19,10 +19,7 @@ from calls import SMOKE, jobs, snakemake, touch_treebank
 from yte import process_yaml
 
 from transformer.cli.main import main
-from transformer.support.strict import write_config
 from workflow.cli import plan
-from workflow.dag import environment
-from workflow.dag.call import prepare
 
 ROOT = Path(__file__).parents[2]
 OVERLAYS = [[], ["quick-captions"], ["multi30k"], ["multi30k-tiny"], ["wsj-cpu"], ["paper", "paper-base"]]
@@ -213,27 +210,11 @@ def test_a_faulty_command_line_is_refused_by_the_profile(project, monkeypatch, c
     assert refusal(project, monkeypatch, call).startswith(f"error: {told}")
 
 
-def test_files_that_snakemake_makes_are_targets(project, monkeypatch, select):
-    for name, content in (("experiment", select().experiment), ("run", {"task": "ende"})):
-        write_config(project / f"made/{name}.yaml", content)
-    call = ["--dry-run", "made/experiment.yaml", "made/run.yaml", "none.yaml"]
-    monkeypatch.chdir(project)
-    monkeypatch.setattr(environment, "complete", lambda: None)
-    prepare(call)
-
-
-@pytest.mark.workflow
-def test_a_refusal_of_the_profile_is_one_line_of_snakemake(project):
-    run = snakemake(project, "--dry-run", "--configfile", "smoke.yaml", "none.yaml")
-    assert run.returncode == 1
-    [_, told] = run.stderr.splitlines()  # the first line names the profile
-    assert told.startswith("error: none.yaml: cannot be read")
-
-
 @pytest.mark.workflow
 @pytest.mark.parametrize(
     ("call", "told"),
     [
+        (["--configfile", "smoke.yaml", "none.yaml"], "error: none.yaml: cannot be read"),
         (["trial"], "error: trial: no row is named; write `trial: {row: NAME}` into your overlay"),
         (["--config", "models={base: {steps: 0100}}"], "readers of YAML disagree about 0100"),
         (["--config", "replace=5"], "error: --config: replace: 5 is neither true nor false"),

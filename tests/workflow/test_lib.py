@@ -12,7 +12,7 @@ from transformer.support.files import InputError
 from workflow.dag.checks import check_writable, checked, sources_of
 from workflow.dag.inputs import Inputs
 from workflow.dag.paths import Paths
-from workflow.dag.resources import Demands, growing
+from workflow.dag.resources import Demands
 from workflow.experiment.cost import CORE, cost
 from workflow.experiment.downloads import downloads_of
 
@@ -93,18 +93,6 @@ def test_plain_sentences_fit_into_the_parser_that_reads_them(select):
     assert measured(models={"parser": learned}) == (90, "results/quick/subwords/wsj.model")
 
 
-def test_models_decode_dev_and_test_and_the_sources_of_further_test_sets(select):
-    text = [{"en": "x.en", "de": "x.de"}]
-    own = {"origin": "moses-lowercase", "tests": {"newer": text}} | dict.fromkeys(("train", "dev", "test"), text)
-    found = select(corpora={"own": own}, tasks={"ende": {"corpus": "own"}})
-    inputs = Inputs(found.experiment, found.runs, {})
-    folder = "results/quick/corpora/ende"
-    assert inputs.decoded(SimpleNamespace(task="ende")) == [
-        *(f"{folder}/{part}.{side}" for part in ("dev", "test") for side in ("source", "target")),
-        f"{folder}/newer.source",
-    ]
-
-
 def test_paths_are_those_of_the_results_and_of_given_packages(select, tmp_path):
     assert select(results="results/").runs.paths == select(results="./results").runs.paths == select().runs.paths
     paths = Paths.of(select(packages=str(tmp_path)).experiment)
@@ -125,58 +113,6 @@ def test_runs_that_a_corpus_waits_for_start_first_and_then_the_costliest(select)
     unlisted = runs.priority(SimpleNamespace(task="ende", model="C-N4", seed="1"))
     assert places["ende", "C-N2", 1] > unlisted > places["ende", "big", 2]
     assert max(places.values()) < 0  # below the jobs that use a finished run
-
-
-def test_a_task_reads_the_files_of_its_corpus(select):
-    found = select()
-    inputs = Inputs(found.experiment, found.runs, downloads_of(found.experiment))
-    assert inputs.tasks_of(type(found.experiment.corpus_of("ende"))) == ["ende", "enfr"]
-    assert inputs.pages(SimpleNamespace(task="enfr")) == {"text": "results/quick/corpora/origin/libreoffice-help.tsv"}
-    assert inputs.gold(SimpleNamespace(task="semi"))["gold_record"] == "results/quick/corpora/wsj/corpus.json"
-    parses = inputs.parses(SimpleNamespace(task="semi"))
-    assert parses["log_probabilities"] == parses["parses"].replace(".translation", ".logp")
-    assert inputs.reference(SimpleNamespace(task="wsj", part="dev")) == "results/quick/corpora/wsj/dev.trees"
-    assert inputs.reference(SimpleNamespace(task="ende", part="dev")) == "results/quick/corpora/ende/dev.target"
-    assert inputs.language(SimpleNamespace(task="ende")) == "de"
-
-
-def test_plain_sentences_are_parsed_in_shards_which_are_gathered_in_order(select):
-    found = select(corpora={"generated-english": {"sentences": {"plain": 20_001}}})
-    inputs = Inputs(found.experiment, found.runs, downloads_of(found.experiment))
-    run = {"task": "wsj", "model": "parser", "seed": "1", "average": "5"}
-    shards = found.runs.plain_shards("wsj")
-    assert shards == ["plain-1-of-3", "plain-2-of-3", "plain-3-of-3"]
-    folder = "results/quick/runs/wsj/parser/1/average-5"
-    assert inputs.shards(Wildcards(fromdict=run)) == {
-        "translations": [f"{folder}/{shard}.translation" for shard in shards],
-        "log_probabilities": [f"{folder}/{shard}.logp" for shard in shards],
-    }
-    parts = [SimpleNamespace(**run, part=part) for part in ("dev", "test_2017", *shards)]
-    assert [inputs.chunk(part) for part in parts] == ["1/1", "1/1", "1/3", "2/3", "3/3"]
-    assert {inputs.source(part) for part in parts[2:]} == {"results/quick/corpora/wsj/plain.source"}
-    assert [inputs.source(part) for part in parts[:2]] == [
-        f"results/quick/corpora/wsj/{part}.source" for part in ("dev", "test_2017")
-    ]
-
-
-def test_jobs_request_more_for_larger_texts_and_later_attempts(select):
-    found = select()
-    demands = Demands(found.experiment, found.runs, {})
-    ende, semi = SimpleNamespace(task="ende", part="dev"), SimpleNamespace(task="semi", part="plain")
-    assert demands.pairs(ende) == 1_000_000  # unknown, so assumed
-    assert demands.pairs(semi) == 2 * 2500 + 0.6 * 6000
-    assert demands.reading_minutes(ende) > demands.reading_minutes(semi)
-    assert [growing(demands.reading_megabytes)(semi, attempt) for attempt in (1, 2, 9)] == [2001, 4002, 6003]
-    assert growing(10)(semi, 2) == 20
-
-
-def test_only_large_texts_ask_for_several_threads(select):
-    for corpus, learning, encoding in (("libreoffice-help", 1, 1), ("wmt14-en-de", 2, 3)):
-        found = select(tasks={"ende": {"corpus": corpus}})
-        demands = Demands(found.experiment, found.runs, {})
-        train, dev = (SimpleNamespace(task="ende", part=part) for part in ("train", "dev"))
-        assert demands.learning_threads(train) == learning
-        assert (demands.encoding_threads(train), demands.encoding_threads(dev)) == (encoding, 1)
 
 
 def test_a_shard_requests_more_time_than_a_smaller_part(select):

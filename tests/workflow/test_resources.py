@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from calls import touch_treebank
 
+from tests import forks
+
 ROOT = Path(__file__).parents[2]
 ON_GPU = ("train", "translate", "score", "measure_lengths", "measure_step_time")
 MEMORY = '    mem_mb: "32000 * min(attempt, 3)"\n'  # of a training on a GPU, in the profile
@@ -27,7 +29,7 @@ def jobs(request, tmp_path_factory):
     touch_treebank(profile.parent / "wsj")
     overlay = profile.parent / "trees.yaml"
     overlay.write_text(f"corpora: {{penn-treebank: {{trees: {profile.parent}/wsj}}}}")
-    command = [Path(sys.executable).with_name("snakemake"), "--dry-run", "--attempt", str(request.param)]
+    command = [forks.folder() / "snakemake", "--dry-run", "--attempt", str(request.param)]
     command += ["--printshellcmds", "--profile", profile.parent, "--forceall"]
     command += ["--configfile", "config/paper.yaml", overlay]
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
@@ -70,7 +72,7 @@ def test_every_job_on_a_node_requests_resources_within_the_limits_of_the_profile
 
 def measuring(*options):
     """What a dry run says of the job that measures the time of a step of `quick`."""
-    command = [Path(sys.executable).with_name("snakemake"), "--dry-run", "--forceall", "--printshellcmds", *options]
+    command = [forks.folder() / "snakemake", "--dry-run", "--forceall", "--printshellcmds", *options]
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
     assert run.returncode == 0, run.stderr
     [job] = [job for job in run.stdout.split("\n[") if "rule measure_step_time:" in job]

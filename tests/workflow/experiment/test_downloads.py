@@ -97,14 +97,6 @@ def test_an_experiment_needs_the_downloads_of_the_text_that_its_parsers_learn_fr
         assert {*downloads_of(Tasks(tasks=task, corpora=corpora, downloads=known))} == wanted
 
 
-def test_missing_files_and_unknown_urls_are_told_together(own):
-    corpus = replace(own, train=({"en": "no.en", "de": "no.de"},), dev=({"en": "http://a/b", "de": "no.de"},))
-    with pytest.raises(InputError) as caught:
-        downloads_of(experiment(corpus, {}))
-    _, *faults = str(caught.value).splitlines()
-    assert [fault.split()[1].rstrip(":") for fault in faults] == ["no.en", "no.de", "http://a/b"]
-
-
 @pytest.fixture
 def paper():
     """The paper's experiment with another folder for its treebank."""

@@ -34,7 +34,6 @@ TEXTS = "origin: files, train: &t [{en: a, de: b}], dev: *t, test: *t"
 SUB_LAYER = "attention_over_parameters: {h_p: 8, d_pk: 63, d_pv: 64, n_p: 512}"
 GOLD = "corpora: {bank: {origin: treebank, trees: x, train: [1, 2], dev: [3, 3], test: [4, 4]}, "
 GOLD += "self-parsed-english: {parser: parser}}\n"
-PARSED = "origin: parsed-text, description: x, licence: x, copies: 2, trees: [own.mrg]"
 
 
 def mine(row):
@@ -45,40 +44,22 @@ def mine(row):
 @pytest.mark.parametrize(
     ("overlay", "said"),
     [
-        ("seeds: []", "seeds: Tuple should have at least 1 item"),
-        ("seeds: 1", "seeds: Input should be a valid array (got 1)"),
         ("seeds: [1, 2, 1]", "seeds: 1 comes twice"),
-        ("seeds+: [6, 7, 6]", "seeds: 6 comes twice"),
-        (f"seeds: [{2**63}]", "seeds[0]: Input should be less than or equal to 9223372036854775807"),
-        ("searches: {beams: [0, 4]}", "searches.beams[0]: Input should be greater than or equal to 1 (got 0)"),
         ("scale: {dept: 1}", "scale.dept: unknown key dept; did you mean depth?"),
         ("experiment: my quick", "experiment: 'my quick' cannot name a folder"),
-        (f"experiment: {'x' * 101}", "is too long for a folder"),
         ("experiment: Downloads", "experiment: `Downloads` is the folder that all experiments share; choose"),
         ("results: ~/results", "results: '~/results': ~ is not your home here"),
-        ("mirror: ${HOME}/m", "variables are not replaced here"),
         ("results: 'a {b}'", "{, }, < and > are special to Snakemake"),
-        ("downloads: {'http://a/b': {bytes: 1, sha256: abc}}", "downloads.http://a/b.sha256: String should match"),
         ("replicates: smal", "replicates: unknown released experiment smal; did you mean small?"),
         ("trial: {row: mime}", "trial.row: unknown model mime"),
         ("table3_average: 6", "table3_average: must be from 1 to 5 (the average of base), not 6"),
         ("{only: [enrf]}", "only[0]: unknown task enrf; did you mean enfr?"),
         ("only: [semi]", "only: semi learns from what wsj parses; name wsj, too"),
-        ("only: wsj", "only: Input should be a valid array (got 'wsj')"),
         # models
         ("models: {Base: {}}\ntasks: {ende: {models+: [Base]}}", "tasks.ende.models: base and Base are one folder"),
-        ("models: {a/b: {}}\ntasks: {ende: {models+: [a/b]}}", "models[28]: 'a/b' cannot name a folder"),
-        ("models: {zzz: 3}", "models.zzz: Input should be "),
         ("models: {zzz: {d_modell: 8}}", "models.zzz.d_modell: unknown key d_modell; did you mean d_model?"),
-        ("models: {zzz: {N: '6'}}", "models.zzz.N: Input should be a valid integer (got '6')"),
-        ("models: {base: {warmup: 10000000000000}}", "models.base.warmup: Input should be less than"),
-        (
-            "models: {base: {learning_rate: .nan}}",
-            "models.base.learning_rate: Input should be a finite number (got nan)",
-        ),
         ("models: {base: {network: recurrent, N: 9}}", "models.base.network: must be transformer, not recurrent"),
         ("models: {base: {steps: 5}}", "models.base.steps: 5 checkpoints that are 15 steps apart do not fit into 5"),
-        ("models: {base: {checkpoint_every: 5000}}", "models.base.checkpoint_every: 5 checkpoints"),
         (
             mine("positions: learned, max_length: 5"),
             "models.mine.max_length: mine: 20 subwords (longest_pair) are more",
@@ -89,25 +70,15 @@ def mine(row):
             mine("positions: rotary, d_k: 12"),
             "models.mine.d_k: 3 is odd; rotary positions need pairs, so choose an even",
         ),
-        (mine("positions: rotary, d_k: 12"), "(d_k is 12 before it is scaled)"),
-        (
-            mine(f"d_ff: 8, {SUB_LAYER.replace('63', '64')}"),
-            "mine.d_ff: attention over parameters takes the place of d_ff",
-        ),
-        (
-            mine("network: recurrent, N: 9, h: 4"),
-            "models.mine.h: a recurrent network does not have this key; remove it",
-        ),
+        (mine("network: recurrent, N: 9, h: 4"), "models.mine.h: a recurrent network does not have this key"),
+        (mine(f"d_ff: 8, {SUB_LAYER.replace('63', '64')}"), "mine.d_ff: attention over parameters takes the place of"),
         # tasks and corpora
         ("tasks: {ende: {target: no}}", "readers of YAML disagree about no; write 'no' in quotes"),
         ("tasks: {ende: {source: de}}", "tasks.ende.source: source and target are both de; name two sides"),
-        ("tasks: {ende: {source: fr CA}}", "tasks.ende.source: 'fr CA' is not a language"),
         ("tasks: {ende: {vocabulary: 3}}", "tasks.ende.vocabulary: Input should be greater than or equal to 4 (got 3)"),
         ("tasks: {ende: {corpus: libreoffice}}", "tasks.ende.corpus: unknown corpus libreoffice; did you mean libre"),
-        ("tasks: {ende: {models: [bas, base]}}", "tasks.ende.models[0]: unknown model bas; did you mean base?"),
         ("tasks: {ende: {models+: [bas]}}", "tasks.ende.models[28]: unknown model bas; did you mean base?"),
         ("tasks: {ende: {models+: base}}", "tasks.ende.models+: 'base' cannot be added to models; both must"),
-        ("tasks+: {ende: {vocabulary: 9}}", "tasks+: unknown key tasks+; did you mean tasks?"),
         (
             "{only: [mine], tasks: {mine: {corpus: wsj-sample, source: en, target: de, vocabulary: 9, models: []}}}",
             "only: no",
@@ -116,29 +87,16 @@ def mine(row):
             f"{{tasks: {{wsj: {{corpus: text}}}}, corpora: {{text: {{{TEXTS}}}}}}}",
             "wsj.corpus: text has no trees, from which",
         ),
+        ("figures: {model: recurrent}", "figures.model: recurrent is recurrent and has no self-attention; name"),
         ("figures: {task: wsj, model: base}", "figures.model: base is not among tasks.wsj.models; name a model of it"),
-        ("figures: {task: edne}", "figures.task: unknown task edne; did you mean ende?"),
-        (
-            "figures: {model: recurrent}",
-            "figures.model: recurrent is recurrent and has no self-attention; name another",
-        ),
         (
             "corpora: {self-parsed-english: {parser: base}}",
             "parser: base is not among tasks.wsj.models; name one of these",
         ),
-        (
-            "corpora: {self-parsed-english: {gold: wjs}}",
-            "self-parsed-english.gold: unknown task wjs; did you mean wsj?",
-        ),
         ("corpora: {self-parsed-english: {gold: ende}}", "gold: the corpus of task ende has no trees of its own"),
         (GOLD + "tasks: {wsj: {corpus: bank}}", "the corpus of task wsj has no `plain`: sentences for parser to parse"),
-        (
-            "corpora: {libreoffice-hlep: {licence: x}}",
-            "origin: Field required; or did you mean corpora.libreoffice-help?",
-        ),
         ("corpora: {libreoffice-help: {shares: {dev: 1}}}", "shares.dev: 1.0 for dev and 0.09 for test leave nothing"),
         ("corpora: {penn-treebank: {train: [2200, 2250]}}", "train and dev both have file 2200"),
-        ("length: {recipe: {trained: [5]}}", "length.recipe.trained[1]: Field required"),
         ("- models", "has no keys; write lines such as `key: value`"),
     ],
 )
@@ -160,13 +118,6 @@ def test_all_faults_are_told_together_each_with_the_file_whose_value_is_used(rea
         ["  mine.yaml, line 3", "models.D-drop0.0.h"],
         ["  1.yaml, line 2", "models.D-drop0.0.P_drop"],
     ]
-
-
-def test_a_fault_of_base_is_told_once_and_one_of_a_row_that_is_not_trained_never(read):
-    with pytest.raises(InputError) as error:
-        read("models: {base: {d_model: 511}}")
-    assert str(error.value).count("models.base.d_model: 511 x width") == 1
-    read("models: {zzz: {d_model: 511}}")
 
 
 @pytest.mark.parametrize(
@@ -233,47 +184,24 @@ def test_the_width_of_base_decides_auto_precision_for_all_rows(read, width, prec
     assert one.run("", "mine", 1).training.precision == "bfloat16"
 
 
-def test_parsed_text_needs_a_task_with_trees_and_no_parser(read):
-    parsed = f"tasks: {{semi: {{corpus: parsed}}}}\ncorpora: {{parsed: {{gold: wsj, {PARSED}}}}}"
-    assert read(parsed).corpus_of("semi").runs() == {}
-
-
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
         ("rows: [ende/base, ende/bas]", "rows: unknown model bas; did you mean base?"),
-        ("rows: [ende/base, edne/base]", "rows: unknown task edne; did you mean ende?"),
-        (
-            "rows: [ende/base, ende/base/averaged], part: test",
-            "ende/base/averaged is measured on dev, or on both parts",
-        ),
         ("metric: longer, rows: [ende/base, ende/base/beam-1]", "ende/base/beam-1: longer does not depend on beam-1"),
-        ("metric: perplexity, rows: [ende/base, ende/base/beam-1]", "perplexity does not depend on beam-1"),
-        (
-            "metric: step_time, part: null, rows: [a/b, a/b/averaged]",
-            "a/b/averaged: step_time does not depend on averaged",
-        ),
-        ("metric: step_time", "part: step_time is that of training; remove part"),
-        (
-            "metric: step_time, part: null, rows: [ende/base, enfr/base]",
-            "ende, enfr: step_time compares rows of one task",
-        ),
-        ("part: null", "part: missing; write dev or test"),
         *(
             (f"rows: [ende/base, {row}]", f"rows: {row} is not a row; write one like")
             for row in ("base", "a/b/beam-4", "a/b/beam-1.alpha-0.6", "a/b/beam-4.alpha-1.0", "a/b/beam-04.alpha-1")
         ),
         ("rows: [ende/base]", "rows: must name at least two rows (task/model), not ['ende/base']"),
         ("rows: [ende/base, ende/base]", "rows: ende/base comes twice"),
-        ("section: 6.1", "section: Input should be "),
+        ("metric: step_time", "part: step_time is that of training; remove part"),
+        ("part: null", "part: missing; write dev or test"),
+        ("margin: 1, least: 1", "least: rows are alike or apart; remove margin or least"),
         ("metric: f1", "metric: f1 is not measured for ende (translation); name another metric"),
-        ("margin: 1, rows: [a/b, a/c, a/d]", "margin: needs exactly two rows, not 3; name two"),
         ("rows: [ende/base, enfr/base]", "rows: differ in text (libreoffice-help en-de in 3000 subwords, "),
         ("rows: [ende/base, ende/big]", "rows: differ in steps (640, 800); if you intend that, write differ: [steps]"),
         ("seeds: 3", "seeds: 3 are needed, but the experiment has 1; add some to `seeds`"),
-        ("further_seeds: [1, 2]", "further_seeds: 1 is one of the experiment's `seeds`; remove it here"),
-        ("margin: 1, least: 1", "least: rows are alike or apart; remove margin or least"),
-        ("steps: 9", "steps: unknown key steps; did you mean seeds?"),
         (
             "rows: [ende/base, ende/base/beam-7.alpha-0.6]",
             "dev is not decoded so; add its beam and alpha to `searches`",

@@ -1,9 +1,8 @@
 import re
 
 import pytest
-from planned import CONFIG, experiment, run, task
+from planned import CONFIG, experiment, run
 
-from transformer.support.strict import read_yaml
 from workflow.experiment.config import read_experiment
 from workflow.experiment.cost import DEVICES, cost, request, si
 from workflow.experiment.plan import downloads, plan
@@ -41,24 +40,11 @@ def test_the_total_sums_all_tasks_models_and_seeds():
     assert ("none", "") not in rows
 
 
-def test_rows_that_are_equal_are_one_run():
-    tasks = {"ende": task("wmt", "base", "C-N2", "C-N4")}
-    rows = cells(plan(experiment(tasks=tasks, scale={"width": 1, "depth": "1/3"})))
-    assert ("ende", "C-N2, C-N4") in rows
-    assert ("all", "2 runs") in rows
-
-
 def test_notes_list_the_devices_and_the_assumptions():
     text = re.sub(" +", " ", plan(experiment()))
     assert "| 8xP100 | 8 x 10.6 TFLOP/s, float32" in text
     assert "- 8xP100 reaches 28 % at d_model 512, 38 % at d_model 1024 (the paper's step times" in text
     assert "- H100 reaches 28 % at d_model 512, 42 % at d_model 1024 (measured with this code" in text
-
-
-def test_a_trial_is_told_to_be_another_matter():
-    assert "trial" not in plan(experiment())
-    told = plan(experiment(trial={"row": "aop2"}))
-    assert "- The trial of aop2 is not in these tables, and trains its runs alone. `snakemake --dry-run trial`" in told
 
 
 @pytest.mark.parametrize(
@@ -167,47 +153,3 @@ def test_a_shared_download_counts_once_in_the_total():
         "3.52 kB",
         "3.52 kB",
     ]
-
-
-def test_text_that_is_only_parsed_counts_in_the_total():
-    one = read_experiment([CONFIG / "wsj-cpu.yaml"])
-    trees, parsed = (sum(downloads(one, task).values()) for task in ("wsj", "ende"))
-    rows = cells(plan(one))
-    assert ("ende", "multi30k") not in rows
-    assert rows["wsj", "wsj-sample"][0] == si(trees, "B")
-    assert rows["all", ""][0] == si(trees + parsed, "B") != si(trees, "B")
-
-
-def test_gold_trees_count_once_for_each_copy_in_the_corpus():
-    one = experiment()
-    assert one.corpora["trees"].count(one.corpus_of) == (100, 1000)
-    assert one.corpora["more"].count(one.corpus_of) == (1200, 0)
-
-
-def test_a_treebank_is_planned_with_its_sentences_and_its_archive():
-    parts = {"train": [1, 1], "dev": [2, 2], "test": [3, 3], "sentences": {"train": 50}}
-    plain = {"task": "ende", "sentences": 70, "words": [3, 9], "seed": 1}
-    trees = {"origin": "treebank", "description": "", "licence": "", "trees": "http://a/news.tgz/wsj", "plain": plain}
-    more = {
-        "origin": "self-training",
-        "description": "",
-        "licence": "",
-        "gold": "ende",
-        "parser": "base",
-        "copies": 2,
-        "keep": 1,
-    }
-    tasks = {"ende": task("trees", "base"), "semi": task("more", "base")}
-    one = experiment(corpora={"trees": trees | parts, "more": more}, tasks=tasks)
-    assert [corpus.count(one.corpus_of) for corpus in one.corpora.values()] == [(50, 70), (170, 0)]
-    assert downloads(one, "ende") == {"http://a/news.tgz": 3000}
-    many = experiment(corpora={"trees": trees | parts | {"constituents": [2, 9]}, "more": more}, tasks=tasks)
-    assert [corpus.count(many.corpus_of) for corpus in many.corpora.values()] == [(None, 70), (None, 0)]
-
-
-def test_undeclared_pairs_are_unknown():
-    corpora = read_yaml(CONFIG / "corpora.yaml")["corpora"]
-    tasks = {"ende": task("libreoffice-help", "base"), "wsj": task("generated-english", "parser")}
-    rows = cells(plan(experiment(tasks=tasks, corpora=corpora)))
-    assert rows["ende", "libreoffice-help"] == ["", "unknown", "", ""]
-    assert rows["all", ""][1:] == rows["wsj", "generated-english"][1:] == ["2,500", "700 kB", "330 kB"]

@@ -5,9 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from workflow.results.common.notes import corpus_note, score_notes
-from workflow.results.common.provenance import difference_notes
-
 
 def remade(run, **changes):
     """Change what a run's package says of its training."""
@@ -46,23 +43,6 @@ def test_notes_say_in_each_format_what_the_numbers_are_made_of(results):
     assert "- Device: a CPU, 5.0e+10 FLOP/s sustained." in md.splitlines()
 
 
-@pytest.mark.parametrize("table", ["table2", "table3"])
-def test_a_language_with_other_tokens_is_an_exception_to_what_is_said_of_bleu(results, table):
-    run, said = results.run("ende", "base"), "BLEU of ende is an exception: its tokens are those of sacreBLEU."
-    assert said not in results.table(table, [run])[1][0]
-    run = results.run("ende", "base", paper_bleu={"score": 9.0, "signature": "tok:none|tokens:zh"})
-    assert said in results.table(table, [run])[1][0]
-
-
-@pytest.mark.parametrize(
-    ("record", "end"),
-    [({"leaves": "XX"}, "pairs: 9 train."), ({"leaves": "words"}, "pairs: 9 train; trees hold words in place of XX.")],
-)
-def test_tables_say_where_trees_are_not_of_the_published_form(record, end):
-    corpus = {"corpus": "wsj", "licence": "l", "description": "d", "source": "words", "target": "trees"}
-    assert corpus_note({**corpus, "pairs": {"train": 9}, **record}) == f"Text, words to trees: wsj: d (l); {end}"
-
-
 @pytest.mark.parametrize("table", ["runs", "table3", "table4"])
 def test_notes_say_if_runs_were_trained_by_different_means(results, table):
     task, models = ("wsj", ["parser", "mine", "other"]) if table == "table4" else ("ende", ["base", "big", "A-h1"])
@@ -80,17 +60,6 @@ def test_notes_say_if_runs_were_trained_by_different_means(results, table):
     ):
         said = f"same {means}: {theirs}: {task} {models[1]} 1. All others: {others}."
         assert all(f"Our runs were not all trained with the {said}" in text for text in texts)
-
-
-@pytest.mark.parametrize(("others", "named"), [(2, "ende base 1, ende base 2"), (6, "6 runs")])
-def test_a_note_counts_runs_if_they_are_too_many_to_name(others, named):
-    runs = [
-        {"task": "ende", "model": "base", "seed": seed, "precision": "float32", "devices": 1, "device": "a CPU"}
-        | {"software": {"commit": "ab" if seed <= others else "cd"}}
-        for seed in range(1, 20)
-    ]
-    (note,) = difference_notes(runs)
-    assert note == f"Our runs were not all trained with the same commit: ab: {named}. All others: cd."
 
 
 def test_notes_say_if_attempts_of_a_run_differ(results):
@@ -132,8 +101,3 @@ def test_the_runs_say_what_made_each(results):
     _, (md, *_) = results.table("runs", runs)
     assert "- Made with torch 2.13.0: ende base 1." in md
     assert "- Made with torch 2.14.0: wsj parser 1." in md
-
-
-def test_notes_of_scores_name_the_runs_that_they_are_about():
-    scores = [{"task": "ende", "model": model, "notes": ["no blanks"]} for model in ("base", "big", "base")]
-    assert score_notes([*scores, {"task": "enfr", "model": "base"}]) == ["ende base, ende big: no blanks."]

@@ -45,13 +45,3 @@ def test_a_model_that_overfits_is_named_with_its_step_and_what_to_set(results, h
     assert overfitting_notes(packages[3:], [rising], equal)[0].startswith(
         "enfr big overfits: perplexity on dev was best"
     )
-
-
-def test_the_table_of_runs_says_so(results, history):
-    run = results.run("ende", "base")
-    assert "overfits" not in results.table("runs", [run])[1][0]
-    run.history = str(history(9, 5, 6, 7, 8))
-    assert (
-        "- ende base overfits: perplexity on dev was best, 5.00, at step 200 of 500"
-        in results.table("runs", [run])[1][0]
-    )

@@ -86,12 +86,3 @@ def test_it_links_to_each_result_of_the_report_and_to_no_other(page):
         "Heads from &quot;its&quot; &lt;b&gt;",
     ]
     assert [re.search("content: &#x27;(.*?)&#x27;", click)[1] for click, _ in links] == ["html", "html", "img"]
-
-
-def test_a_table_that_is_cut_short_or_of_an_earlier_version_is_left_out(page, tmp_path):
-    page(table2=TABLE2, claims=CLAIMS * 40)
-    table = tmp_path / "quick/tables/table2.csv"
-    head, *rows = table.read_text().splitlines()
-    for lines in ([], [head], [head.replace("ours", "here"), *rows], [head, "en-de,Transf"], ["x", "1"]):
-        table.write_text("\n".join(lines))
-        assert "20.1" not in page()[0]

@@ -27,12 +27,6 @@ def test_each_attempt_costs_its_own_devices_for_its_part_of_the_seconds():
     assert estimated_flops(training) == 15 * 2 * 50 + 5 * 8 * 3
 
 
-@given(st.lists(st.tuples(st.integers(1, 50), st.integers(0, 60), st.floats(1e-3, 1e5)), min_size=1, max_size=6))
-def test_attempts_on_equal_devices_cost_as_much_as_one(each):
-    attempts = [attempt(0, steps, min(redone, steps), taken) for steps, redone, taken in each]
-    assert estimated_flops({**TRAINING, "attempts": attempts}) == pytest.approx(100.0 * 8 * 3)
-
-
 @pytest.mark.parametrize(
     ("text", "fault"),
     [

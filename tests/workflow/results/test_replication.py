@@ -78,12 +78,6 @@ def test_fresh_verdicts_stand_beside_the_first_ones(replicated):
     assert "Family new, claims 3: new: reproduced 2, new: contrary 1." in text
 
 
-def test_with_too_few_seeds_for_any_verdict_the_table_has_no_rows(replicated):
-    rows, text = replicated(**{"A-h1": (15.0,), "base": (20.0,)})
-    assert rows == []
-    assert "A verdict is replicated if" in text
-
-
 def test_the_claims_that_small_decided_have_its_verdicts_and_its_rows():
     known = read_released(ROOT / "docs/small/tables/claims.csv")
     claims = read_experiment([ROOT / "config/replication.yaml"]).claims.values()

@@ -56,12 +56,6 @@ def test_the_released_verdict_stands_beside_each_claim_and_whether_ours_points_t
     assert "reproduced 3). One seed of the replication alone has 1 to 2 of these 2; a coin would have 1 on" in told
 
 
-def test_without_claims_that_the_replication_reproduced_no_line_leads(path):
-    rows = rows_beside(path, run=False)
-    assert {row["Verdict, same way"] for row in rows} == {""}
-    assert lead(rows, path) == ""
-
-
 def test_each_released_seed_points_as_its_claim_does():
     """So the claims of one seed that point the other way are not a matter of the seed alone."""
     rows = [

@@ -4,7 +4,6 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-import yaml
 from overlays import only, plans
 
 from workflow.dag.inputs import Inputs
@@ -13,7 +12,6 @@ from workflow.results import load
 from workflow.results.claims.plan import planned
 from workflow.results.common.against_base import BASE
 from workflow.results.common.result import EVERY
-from workflow.results.figures.curves import draw
 from workflow.results.tables import decoding
 from workflow.results.tables.marks import marks
 from workflow.results.tables.table4 import trees
@@ -97,14 +95,6 @@ def test_claims_about_decoding_are_judged_by_the_searches_of_the_run_of_figures(
     assert claims_of(without)["beam"].scores[0] == []
 
 
-def test_a_claim_may_name_the_tasks_own_decoding(select):
-    mine = {"claim": "alpha 0 is better", "section": "own", "metric": "bleu", "part": "dev"}
-    mine["rows"] = ["ende/base/beam-4.alpha-0.6", "ende/base/beam-4.alpha-0"]
-    claim = claims_of(select(claims={"mine": mine}))["mine"]
-    folder = "results/quick/runs/ende/base/1/average-5"
-    assert claim.scores == [[f"{folder}/dev.scores.json"], [f"{folder}/beam-4.alpha-0/dev.scores.json"]]
-
-
 def test_a_claim_may_have_further_seeds_and_both_parts(select):
     changes = {"part": "both", "further_seeds": [4, 5]}
     found = select(seeds=[1], claims={"one-head": changes, "averaging": changes, "beam": {"part": "both"}})
@@ -128,14 +118,6 @@ def test_a_claim_may_have_further_seeds_and_both_parts(select):
     assert {path for claim in claims.values() for row in claim.beside for path in row} <= scored
 
 
-def test_a_claim_between_equal_rows_is_not_judged(select):
-    mine = {"claim": "more layers", "section": "own", "metric": "bleu", "part": "dev"}
-    mine["rows"] = ["ende/C-N2", "ende/C-N4"]
-    found = select(tasks=only(ende=["C-N2", "C-N4", "base"]), claims={"mine": mine})
-    claim = claims_of(found)["mine"]
-    assert not claim.judged
-
-
 def test_the_steps_of_the_rows_of_claims_about_time_are_timed(select):
     found = select()
     assert found.runs.timed == {"ende": ["base", "A-h1", "aop1", "aop2", "recurrent", "convolutional"]}
@@ -155,13 +137,6 @@ def test_no_steps_are_timed_without_two_models_or_with_given_packages(select):
         claims = claims_of(found)
         assert not claims["heads-cost"].judged
     assert "write_claims" in plans(found)
-
-
-def test_one_model_alone_has_a_table_of_claims_only_if_the_user_claims_something(select):
-    mine = {"claim": "alpha 0 is better", "section": "own", "metric": "bleu", "part": "dev"}
-    mine["rows"] = ["ende/base", "ende/base/beam-4.alpha-0"]
-    assert "write_claims" not in plans(select(tasks=only(ende=["base"])))
-    assert scores_of(select(tasks=only(ende=["base"]), claims={"mine": mine}))
 
 
 def test_the_table_positions_exists_if_a_row_that_table_3_lacks_is_run(select):
@@ -222,15 +197,6 @@ def test_the_table_of_published_marks_exists_if_their_text_and_model_are_run(sel
     assert found.runs.further_tests(*tasks) == ["test_2017_flickr", "test_2017_mscoco"]
 
 
-def test_a_user_s_own_model_with_a_published_mark_keeps_its_row(select, tmp_path, published):
-    mark = published["marks"][0] | {"corpus": "libreoffice-help", "model": "mine"}
-    (tmp_path / "published.yaml").write_text(yaml.safe_dump(published | {"marks": [mark]}))
-    found = select(tmp_path / "published.yaml", tasks=only(ende=["base", "mine"]), models={"mine": {"d_ff": 1024}})
-    assert [row["model"] for row in marks(found)] == ["mine"]
-    assert [row["model"] for row in found.own_rows["table3"]] == ["mine"]
-    assert "results/quick/runs/ende/mine/1/average-5/test.scores.json" in found.scored
-
-
 def test_a_user_s_own_model_is_a_row_of_its_task_s_table(select):
     overlay = {"models": {"mine": {"d_ff": 1024, "warmup": 7}}}
     overlay["tasks"] = only(ende=["base", "mine"], enfr=["base", "mine"], wsj=["parser", "mine"])
@@ -273,15 +239,6 @@ def test_notes_name_models_that_are_equal_at_a_scale(select):
     assert plans(two)["write_own"].params["notes"].count(one) == 1
     whole = select(scale={"depth": 1})
     assert not any("same model" in note for plan in plans(whole).values() for note in plan.params.get("notes", ()))
-
-
-def test_a_task_with_the_name_of_a_group_of_the_training_curves_has_a_group_of_its_own(select):
-    task = {"corpus": "multi30k", "source": "en", "target": "fr", "vocabulary": 99, "models": ["base", "A-h1"]}
-    named = select(tasks={"Base": task, "Positions": task}).curves
-    assert set(named) - set(select().curves) == {"Task Base", "Task Positions"}
-    figure = draw({run: {} for runs in named.values() for run in runs}, named, {"ende": 1, "Base": 1, "Positions": 1})
-    titles = {axes.get_legend().get_title().get_text() for axes in figure.axes if axes.get_legend()}
-    assert titles == {*named, "Base"}
 
 
 def test_rows_of_section_3_2_1_have_their_own_table_and_curves(select):
@@ -348,14 +305,6 @@ def test_captions_have_the_values_of_the_experiment(select):
     assert f"is trained on {of['wsj']}.\nTags" in captions["draw_trees"]
 
 
-def test_the_text_of_lengths_is_named(select):
-    for overlay, said in (
-        ({}, "longer sentences from the pages of dev and test"),
-        ({"tasks": {"ende": {"corpus": "multi30k"}}}, "pairs of train that are too long for training"),
-    ):
-        assert said in plans(select(**overlay))["write_positions"].params["held_out"]
-
-
 def own_task(*models, **more):
     """A task from Dutch to English on texts that are never read, beside those of `quick`."""
     texts = {part: [{"nl": f"{part}.nl", "en": f"{part}.en"}] for part in ("train", "dev", "test")}
@@ -393,13 +342,6 @@ def test_a_task_of_ones_own_changes_no_table_of_the_others(select):
     assert with_it.experiment.drawn == ("ende", "base")
     assert "write_own" not in plans(without)
     assert claims_of(with_it) == claims_of(without)
-
-
-def test_without_a_task_of_the_paper_only_claims_of_ones_own_are_told(select):
-    mine = {"claim": "c", "section": "own", "metric": "bleu", "part": "dev", "rows": ["nlen/base", "nlen/A-h1"]}
-    found = select(only=["nlen"], claims={"mine": mine}, **own_task("base", "A-h1"))
-    assert list(claims_of(found)) == ["mine"]
-    assert scores_of(found)
 
 
 def test_a_parsing_task_of_ones_own_is_in_table_4(select):

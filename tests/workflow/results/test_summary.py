@@ -1,7 +1,6 @@
 """What `make reproduce` says before a run and after it."""
 
 import csv
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -67,12 +66,6 @@ def test_before_a_run_it_says_what_is_made_and_how_long_what_is_left_takes(found
     assert "Trainings finished: 2, left: 0.\nTables" in summary.before(found)
 
 
-def test_given_packages_are_named_and_not_trained(found, tmp_path):
-    given = selection_of(replace(found.experiment, packages=f"{tmp_path}/given"))
-    assert f"\nNothing is trained: the models are those in {tmp_path}/given.\nTables" in summary.before(given)
-    assert f"Trained models: {tmp_path}/given\n" in summary.after(given)
-
-
 def test_after_a_run_tables_and_claims_are_text_without_rows_that_are_not_run(found, tmp_path, write):
     lines = ["en-de", "ByteNet", "23.75", "", ""], ["en-de", "Transformer (base model)", "27.3", "20.1", "9"]
     write("table2", *lines, columns=[*PRINTED["table2"], "Steps"])
@@ -88,19 +81,6 @@ def test_after_a_run_tables_and_claims_are_text_without_rows_that_are_not_run(fo
     assert not [each for each in ("ByteNet", "87.4", "seeds") if each in said]
     assert "Claims that were tested: 2 (1 reproduced, 1 undecided)." in said
     assert f"Tables: {tmp_path}/quick/tables" in said
-
-
-@pytest.mark.parametrize(
-    "others", [[], [["contrary", "3.2.2", "Eight heads are as fast", "time of a step", "", "", "-40 %"]]]
-)
-def test_with_too_few_seeds_for_verdicts_it_says_what_they_are_for(found, write, others):
-    row = ["undecided: two seeds", "6.2 C", "More layers are better", "BLEU, dev", "reproduced", "+1.8", "-1.7"]
-    write("claims", row, *others)
-    said = " ".join(summary.after(found).split())
-    assert ("Claims about the time of a step: 1 (1 contrary)." in said) == bool(others)
-    assert "were tested" not in said
-    assert "Claims that need at least 3 seeds for a verdict: 1. What fewer seeds are for: " in said
-    assert said.index("640 steps") < said.index("Tables: ")  # a note of the experiment
 
 
 def test_a_run_ends_with_the_comparison_that_has_a_command_of_its_own(found, tmp_path, write, monkeypatch, capsys):

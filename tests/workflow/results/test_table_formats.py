@@ -1,9 +1,7 @@
 """Tables as Markdown, HTML and LaTeX."""
 
-import pytest
-
 from transformer.support.markdown import markdown
-from workflow.results.common.table_formats import as_latex, typeset
+from workflow.results.common.table_formats import as_latex
 
 
 def latex(cell):
@@ -53,25 +51,3 @@ def test_a_html_table_can_stand_in_another_page_and_sorts_numbers_with_exponents
     assert all(line.startswith(".results ") for line in style.splitlines() if line)
     assert "<td data-value=3.3e+18>3.3·10<sup>18</sup></td>" in section
     assert "Vinyals &amp; Kaiser" in results.table("table4", [], trained_on={})[1][1]
-
-
-def test_groups_of_rows_are_ruled_apart_and_base_stands_out(results):
-    _, (_, html, tex) = results.table("table3", [results.run("ende", "base")])
-    assert html.count('<tr class="rule">') == 6  # (A) to (E), big
-    assert tex.count(r"\midrule") == 7
-    assert html.count('<tr class="base">') == 1
-    _, (_, html, tex) = results.table("table1", [], inputs=results.complexity())
-    assert "rule" not in html.split("<tbody>")[1].split("</tbody>")[0]
-
-
-@pytest.mark.parametrize(
-    ("cell", "shown"),
-    [
-        ("-8.5 %", "\u22128.5 %"),
-        (r"-8.5 \%", "\u22128.5 \\%"),
-        ("-8.5 % to -2 %", "\u22128.5 % to \u22122 %"),
-        ("-a to b", "-a to b"),
-    ],
-)
-def test_a_negative_number_has_a_minus_sign(cell, shown):
-    assert typeset(cell, "\u2212{}", "") == shown
