@@ -69,10 +69,9 @@ def test_comments_docstrings_and_messages_make_nothing_run_again(finished, edit)
 @pytest.mark.workflow
 def test_changed_code_makes_its_stages_run_again(finished, edit):
     edit("transformer/package/readme.py", "", "ADDED = 1\n")
-    edit("transformer/evaluation/attention_page.js", "", "let added\n")
+    edit("transformer/explore/beam.js", "", "let added\n")
     edit("workflow/results/tables/table3.py", "", "ADDED = 1\n")
-    tables = {"write_table3", "draw_table3", "draw_attention", "show_attention"}
-    assert planned(finished) == {"write_readme", "read_attention", *tables}
+    assert planned(finished) == {"write_readme", "write_explore", "write_table3", "draw_table3"}
     edit("transformer/cli/decoding.py", "batch_tokens(None)", "batch_tokens(64)")  # a default
     again = planned(finished)
     assert {"translate", "score"} <= again

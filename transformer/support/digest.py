@@ -24,8 +24,8 @@ TELLING = {
 def digest(*stages: str | Path) -> str:
     """The SHA-256 of the code of stages: commands (`train`), modules (`workflow.jobs.pack`) and files of data.
 
-    Modules that they import belong to it, and the css, html and js beside these. Comments, docstrings, layout and the
-    texts of messages do not. Python 3.11, 3.12 and 3.13 give the same. Raises LookupError for an unknown command.
+    Modules that they import belong to it, and the css, html and js that these have. Comments, docstrings, layout and
+    the texts of messages do not. Python 3.11, 3.12 and 3.13 give the same. Raises LookupError for an unknown command.
     """
     return hashlib.sha256(json.dumps(behind(*stages), sort_keys=True).encode()).hexdigest()
 
@@ -57,10 +57,9 @@ def _module(name: str) -> tuple[str, frozenset[str]] | None:
     path = ROOT / f"{name.replace('.', '/')}.py"
     if not (name.startswith(("transformer.", "workflow.")) and path.is_file()):
         return None
-    inlined = (path.with_suffix(kind) for kind in (".css", ".html", ".js"))
-    return _code(
-        ast.parse(path.read_text("utf-8"), path).body, *(each.read_text("utf-8") for each in inlined if each.is_file())
-    )
+    page = "*" if path.with_suffix(".html").is_file() else path.stem  # a page has the files of its folder
+    inlined = (each for kind in ("css", "html", "js") for each in sorted(path.parent.glob(f"{page}.{kind}")))
+    return _code(ast.parse(path.read_text("utf-8"), path).body, *(each.read_text("utf-8") for each in inlined))
 
 
 @cache
