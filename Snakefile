@@ -145,5 +145,5 @@ rule all:
     input:
         rules.tables.input,
         rules.figures.input,
-        rules.explore.input,
+        page(),
         [] if experiment.packages else [cards(), rules.remove_states.output],

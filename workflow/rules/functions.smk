@@ -50,14 +50,20 @@ def scores_of_package(wildcards):
     return [path for path in selection.scored if Path(path).parent == folder]
 
 
+def may_have_weights(config):
+    """Whether the package of a config.json has weights, or will have them. Released scores have packages without."""
+    return not Path(config).exists() or Path(config).with_name("model.safetensors").exists()
+
+
 def cards():
-    """README.md of the packages that are scored, but for those without weights, as in the archive of rule `scores`."""
-    packages = map(Path, runs.packages_behind(selection.scored))
-    return [
-        str(config.with_name("README.md"))
-        for config in packages
-        if not config.exists() or config.with_name("model.safetensors").exists()
-    ]
+    """README.md of the packages that are scored and have weights."""
+    packages = filter(may_have_weights, runs.packages_behind(selection.scored))
+    return [str(Path(config).with_name("README.md")) for config in packages]
+
+
+def page():
+    """The page of `explore`, if its package has weights."""
+    return made("explore") if all(map(may_have_weights, runs.packages_behind([runs.attention()]))) else []
 
 
 def of_run(wildcards):
