@@ -102,6 +102,9 @@ async function update(ended = false) {
   $("parts").hidden = Boolean(note);
   $("parse").hidden = Boolean(note) || loaded.config.kind !== "parsing";
   if (note) return ($("translation").textContent = "");
+  $("translation").ariaBusy = "true";
+  await pause(); // first the keys that were pressed meanwhile
+  if (asked !== turn) return;
   const draft = ended ? forced : forced.length || !own ? greedy(loaded, ids, forced) : own;
   showOutput(line, ids, draft, forced.length || own);
   if (!own) {
