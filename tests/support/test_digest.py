@@ -207,3 +207,9 @@ def test_a_job_that_was_planned_with_other_code_is_refused(tmp_path, capsys):
     assert capsys.readouterr().err == told
     main([*call, digest("readme")])
     assert told not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("stage", ["trian", "transformer.evaluation.attention_page"])
+def test_an_unknown_stage_is_refused(stage):
+    with pytest.raises(LookupError, match=stage):
+        digest(stage)

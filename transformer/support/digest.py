@@ -25,7 +25,7 @@ def digest(*stages: str | Path) -> str:
     """The SHA-256 of the code of stages: commands (`train`), modules (`workflow.jobs.pack`) and files of data.
 
     Modules that they import belong to it, and the css, html and js that these have. Comments, docstrings, layout and
-    the texts of messages do not. Python 3.11, 3.12 and 3.13 give the same. Raises LookupError for an unknown command.
+    the texts of messages do not. Python 3.11, 3.12 and 3.13 give the same. Raises LookupError for an unknown stage.
     """
     return hashlib.sha256(json.dumps(behind(*stages), sort_keys=True).encode()).hexdigest()
 
@@ -38,6 +38,8 @@ def behind(*stages: str | Path) -> dict[str, str]:
         if isinstance(stage, Path):
             found[stage.name] = hashlib.sha256(stage.read_bytes()).hexdigest()
         elif "." in stage:
+            if _module(stage) is None:
+                raise LookupError(f"no module {stage}")
             pending.append(stage)
         else:
             found[stage], imports = _command(stage)

@@ -16,7 +16,7 @@ rule read_attention:
         runtime=growing(30),
         mem_mb=growing(demands.decoding_megabytes),
     params:
-        code=[digest("attention"), digest("transformer.evaluation.attention_page")],
+        code=digest("attention"),
         package=subpath(input.package, parent=True),
         sentences=selection.sentences(),
     shell:
