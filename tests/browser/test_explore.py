@@ -44,7 +44,7 @@ const { Transformer } = await import("network");
 const { Subwords } = await import("subwords");
 const { readTensors } = await import("vectors");
 const { beamSearch, limitOf } = await import("beam");
-const { computed, greedy } = await import("sentence");
+const { computed } = await import("sentence");
 const [about] = JSON.parse(document.querySelector("script.packages").textContent);
 const bytes = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
 const subwords = new Subwords(bytes(about.subwords));
@@ -59,7 +59,7 @@ return lines.map((line) => {
   const start = performance.now();
   const found = beamSearch(model, model.begin(ids), how).map(({ ids, score }) => [ids, score]);
   const taken = performance.now() - start;
-  return { ids, taken, found, greedy: greedy(loaded, ids), texts: found.map(([ids]) => subwords.decode(ids)) };
+  return { ids, taken, found, greedy: computed(loaded, line, ids).output, texts: found.map(([ids]) => subwords.decode(ids)) };
 });
 """
 

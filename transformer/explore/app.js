@@ -5,7 +5,7 @@ import * as decoder from "./decoder.js";
 import { $, element, fill } from "./dom.js";
 import { Transformer } from "./network.js";
 import { parsed } from "./parse.js";
-import { asRead, computed, greedy, LONGEST, ranked, searchOf, sourceIds, textOf } from "./sentence.js";
+import { asRead, computed, LONGEST, ranked, searchOf, sourceIds, textOf } from "./sentence.js";
 import { Subwords } from "./subwords.js";
 import * as takeaway from "./takeaway.js";
 import { showBeam, showTree } from "./tree.js";
@@ -65,8 +65,8 @@ function fault(ids) {
 }
 
 /** Show an output in all parts that are about one output. Only a final one is said to screen readers. */
-function showOutput(line, ids, output, final) {
-  const data = computed(loaded, line, ids, output);
+function showOutput(line, data, final) {
+  const { output } = data;
   $("translation").setAttribute("aria-busy", String(!final));
   $("translation").textContent = textOf(loaded, line, output);
   if (loaded.config.kind === "parsing") showTree(parsed(loaded.subwords.decode(output), line));
@@ -105,8 +105,8 @@ async function update(ended = false) {
   $("translation").ariaBusy = "true";
   await pause(); // first the keys that were pressed meanwhile
   if (asked !== turn) return;
-  const draft = ended ? forced : forced.length || !own ? greedy(loaded, ids, forced) : own;
-  showOutput(line, ids, draft, forced.length || own);
+  const known = ended ? forced : forced.length ? null : own; // else greedy
+  showOutput(line, computed(loaded, line, ids, known, forced), forced.length || own);
   if (!own) {
     await pause(QUIET);
     if (asked !== turn) return;
@@ -116,7 +116,7 @@ async function update(ended = false) {
     if (!found) return;
     own = found[0].ids;
     showBeam(nodes, found, loaded.subwords, (output) => textOf(loaded, line, output));
-    if (!forced.length) showOutput(line, ids, own, true);
+    if (!forced.length) showOutput(line, computed(loaded, line, ids, own), true);
   }
   await showTaken(line, ids, asked);
   await showBeside(asked);
@@ -173,7 +173,7 @@ fill(
 form.package.parentElement.hidden = packages.length < 2;
 fill(form.example, [["", "a sentence of your own"], ...read("examples").map((text) => [text, text])]);
 form.text.value = form.example.value = read("examples")[0] ?? "";
-form.addEventListener("submit", (event) => event.preventDefault());
+for (const each of document.forms) each.addEventListener("submit", (event) => event.preventDefault());
 form.package.addEventListener("change", open);
 form.example.addEventListener("change", () => {
   form.text.value = form.example.value;
@@ -187,5 +187,4 @@ beam.addEventListener("input", () => {
   said();
   restart();
 });
-beam.addEventListener("submit", (event) => event.preventDefault());
 open();

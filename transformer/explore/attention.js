@@ -250,7 +250,6 @@ function point(event) {
 }
 
 form.addEventListener("change", () => show());
-form.addEventListener("submit", (event) => event.preventDefault());
 for (const [id, checked] of [
   ["all", true],
   ["none", false],

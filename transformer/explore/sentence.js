@@ -29,26 +29,6 @@ export function searchOf({ config }, ids, given = {}) {
   };
 }
 
-/** The greedy output of a source that goes on from `prefix`. */
-export function greedy({ model, config }, ids, prefix = []) {
-  let state = model.begin(ids);
-  let last = null;
-  for (const id of prefix) {
-    [{ state }] = model.next([state], [last]);
-    last = id;
-  }
-  const output = [...prefix];
-  const { limit } = searchOf({ config }, ids);
-  while (output.length < limit) {
-    const [next] = model.next([state], [last]);
-    last = next.logits.indexOf(next.logits.reduce((a, b) => Math.max(a, b)));
-    state = next.state;
-    if (last === END) break;
-    output.push(last);
-  }
-  return output;
-}
-
 /** The hypotheses of a beam in the order in which a model has them: of a parser's, trees come first. */
 export const ranked = ({ config, subwords }, line, found) =>
   config.kind === "parsing" ? treesFirst(found, line, ({ ids }) => subwords.decode(ids)) : found;
@@ -59,28 +39,33 @@ export function textOf({ config, subwords }, line, ids) {
   return config.kind === "parsing" ? bracketed(parsed(text, line).root) : text;
 }
 
-/** All that is computed for a source and an output.
+/** All that is computed for a source and an output; without an output, for the greedy one that goes on from `prefix`.
  *
- * {source, target: pieces, layers: {encoder, decoder, "encoder-decoder"}: [layer](query) -> {q, keys, values, scores,
- * weights, output}, probabilities: of each subword, for each place of the output and for its end}
+ * {output, source, target: pieces, layers: {encoder, decoder, "encoder-decoder"}: [layer](query) -> {q, keys, values,
+ * scores, weights, output}, probabilities: of each subword, for each place of the output and for its end}
  */
-export function computed({ model, subwords }, line, ids, output) {
-  const encoder = [];
+export function computed({ model, config, subwords }, line, ids, output = null, prefix = []) {
+  const [encoder, steps, found] = [[], [], []];
+  const given = output ?? prefix;
+  const end = output ? output.length : searchOf({ config }, ids).limit;
   let state = model.begin(ids, {}, encoder);
-  const steps = [null, ...output].map((id) => {
+  for (let last = null; ; found.push(last)) {
     const trace = [];
-    const [next] = model.next([state], [id], trace);
-    state = next.state;
-    return { trace, probabilities: logSoftmax(next.logits).map(Math.exp) };
-  });
+    const [{ logits, state: after }] = model.next([state], [last], trace);
+    steps.push({ trace, probabilities: logSoftmax(logits).map(Math.exp) });
+    state = after;
+    last = given[found.length] ?? logits.indexOf(logits.reduce((a, b) => Math.max(a, b)));
+    if (found.length >= end || last === END) break;
+  }
   const piece = (id) => (id === END ? "<EOS>" : id === PADDING ? "<pad>" : subwords.pieces[id].text);
   const layer =
     ({ queries, keys, values, attended }) =>
     (i) => ({ q: queries[i], keys, values, ...attended[i] });
   const step = (n, part) => (i) => ({ q: steps[i].trace[n][part].query, ...steps[i].trace[n][part] });
   return {
+    output: found,
     source: [...subwords.split(line).map((each) => each.text), ...ids.slice(ids.indexOf(END)).map(piece)],
-    target: [...output, END].map(piece),
+    target: [...found, END].map(piece),
     layers: {
       encoder: encoder.map(layer),
       decoder: encoder.map((_, n) => step(n, "own")),

@@ -30,7 +30,6 @@ export function prepare(config, onchange) {
   form.positions.disabled = config.positions === "none";
   for (const name of ["scaling", "positions"]) form[name].checked &&= !form[name].disabled;
   form.onchange = onchange;
-  form.onsubmit = (event) => event.preventDefault();
 }
 
 /** What is taken away now, as the network's methods take it. Null if it is nothing. */

@@ -130,4 +130,3 @@ export function work(kind, layer, head, query, key) {
 }
 
 form.addEventListener("change", () => show());
-form.addEventListener("submit", (event) => event.preventDefault());
