@@ -59,7 +59,8 @@ return lines.map((line) => {
   const start = performance.now();
   const found = beamSearch(model, model.begin(ids), how).map(({ ids, score }) => [ids, score]);
   const taken = performance.now() - start;
-  return { ids, taken, found, greedy: computed(loaded, line, ids).output, texts: found.map(([ids]) => subwords.decode(ids)) };
+  const greedy = computed(loaded, line, ids).output;
+  return { ids, taken, found, greedy, texts: found.map(([ids]) => subwords.decode(ids)) };
 });
 """
 
