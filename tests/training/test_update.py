@@ -6,7 +6,6 @@ from torch import nn
 
 from transformer.model.networks import network
 from transformer.support.device import compile_in_place
-from transformer.text import batches
 from transformer.training import fused
 from transformer.training.bfloat16_weights import Bfloat16Weights
 from transformer.training.cuda_graphs import Recorder
@@ -70,15 +69,6 @@ def test_a_model_that_pytorch_cannot_compile_is_not_recorded_as_compiled(run_con
     model = network(run_config(network="recurrent", N=2).architecture, VOCABULARY)
     compile_in_place(model, 16)
     assert not Updater(model, run_config().training, CPU, ALONE).model_compiled
-
-
-def test_a_resumed_run_does_not_pack_the_done_part_of_its_epoch_to_try_the_compiler(trainer, monkeypatch):
-    packed, pack = [], batches.pack
-    monkeypatch.setattr(batches, "pack", lambda *given: packed.append(given) or pack(*given))
-    trainer.updater.compiled, trainer.state.index = True, 3
-    monkeypatch.setattr(trainer.updater, "try_compiler", lambda *_: None)
-    trainer.try_compiler()
-    assert len(packed) == 1
 
 
 def test_gradients_are_those_of_the_last_update_whether_it_was_recorded_or_not(trainer):
