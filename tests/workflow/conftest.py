@@ -1,7 +1,10 @@
 import csv
+import http.server
 import json
 import math
 import random
+import threading
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -171,6 +174,23 @@ def history(seed):
         loss = floor + 5 * math.exp(-step / 300) + rng.uniform(-0.1, 0.1)
         lines.append(f"{step},{loss},0.001,0.5,9000,{math.exp(loss - 0.5) if step % 250 == 0 else ''}")
     return "\n".join(lines) + "\n"
+
+
+@pytest.fixture
+def server(tmp_path):
+    """A server's folder, its URL, and the requests that it got."""
+    folder = tmp_path / "served"
+    folder.mkdir()
+    asked = []
+
+    class Handler(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *_):
+            asked.append(self.path)
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=folder)) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield folder, f"http://127.0.0.1:{server.server_port}", asked
+        server.shutdown()
 
 
 @pytest.fixture

@@ -118,19 +118,6 @@ def test_a_config_that_retrains_nothing_is_not_refused(diff, overlay):
 CHANGED = {"models": {"base": {"steps": 700}}}
 
 
-def test_runs_without_whole_records_are_lost_only_if_another_record_does_not_say_that_they_are_equal(diff):
-    record(first := diff())
-    run = first.results / "runs/ende/A-h1/1"
-    (run / "config.yaml").write_text("cut: [")  # the SHA-256 tells that it is equal
-    (first.results / "subwords/ende.yaml").unlink()  # as of an earlier version
-    assert lost(diff()) == {}
-    assert "/A-h1/1/config.yaml is missing or damaged" in lost(diff(**CHANGED))["ende A-h1 1"]
-    (run / "training.json").write_text("{")
-    assert list(lost(diff())) == ["ende A-h1 1"]
-    (first.results / "corpora/enfr/config.yaml").write_text("")
-    assert list(lost(diff())) == ["ende A-h1 1", "enfr base 1"]
-
-
 def test_packages_tell_of_a_text_and_a_vocabulary_whose_records_are_gone(diff):
     record(first := diff())
     shutil.rmtree(first.results / "corpora")  # which frees space

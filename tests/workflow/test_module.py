@@ -2,12 +2,12 @@
 
 import shutil
 import subprocess
-from pathlib import Path
 
 import pytest
 from calls import jobs, snakemake
 
-ROOT = Path(__file__).parents[2]
+from tests.pages import ROOT
+
 # As snakedeploy writes it.
 SNAKEFILE = """
 configfile: "config/config.yaml"

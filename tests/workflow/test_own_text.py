@@ -10,7 +10,6 @@ import pytest
 import yaml
 from calls import jobs, snakemake
 
-from transformer.model.parameters import parameters
 from transformer.training.optimizer import learning_rate
 from workflow.experiment.config import read_experiment
 
@@ -21,12 +20,6 @@ MINE, REHEARSAL, TREES = (
     textwrap.dedent(PAGE.partition(f"    # {name}.yaml\n")[2].partition("\n\n")[0])
     for name in ("mine", "rehearsal", "trees")
 )
-
-
-def row(heading):
-    """The cells of a row of the page's table of sizes."""
-    [cells] = re.findall(rf"^\| {re.escape(heading)} \|(.*)\|$", PAGE, re.MULTILINE)
-    return [cell.strip() for cell in cells.split("|")]
 
 
 @pytest.mark.workflow
@@ -88,19 +81,3 @@ def test_the_treebank_of_the_page_trains_one_parser_and_needs_no_number_of_trees
     assert run.returncode == 0, run.stderr
     read = json.loads((project / record).read_text())
     assert (read["pairs"]["dev"], read["pairs"]["test"], read["licence"]) == (4, 4, "licence not stated")
-
-
-def test_the_table_of_sizes_has_the_numbers_of_the_recipes(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    overlay = yaml.safe_load(MINE)
-    overlay["tasks"]["nlen"]["models"] = ["base", "pairs-200k", "pairs-2m"]
-    Path("mine.yaml").write_text(yaml.safe_dump(overlay))
-    experiment = read_experiment([RECIPES, Path("mine.yaml")])
-    for place, model in enumerate(experiment.tasks["nlen"].models):
-        run = experiment.run("nlen", model, 1)
-        sizes = run.architecture
-        assert row("`models` of the task")[place] == f"`[{model}]`"
-        assert row("layers, width, heads")[place] == f"{sizes.N}, {sizes.d_model}, {sizes.h}"
-        assert row("steps, tokens a step")[place] == f"{run.training.steps:,}, {run.training.batch_tokens:,}"
-        millions = parameters(sizes, int(row("`vocabulary`")[place])) / 1e6
-        assert row("parameters")[place] == f"{millions:.{1 if millions < 10 else 0}f} million"
