@@ -2,13 +2,7 @@ import pytest
 
 from transformer.training.attempts import attempt, devices, kept_attempts, read_attempts, unlike
 
-MEANS = {
-    "software": {"torch": "8"},
-    "device": "abacus",
-    "threads": 1,
-    "micro_batch_tokens": 4096,
-    "compiled": False,
-}
+MEANS = {"software": {"torch": "8"}, "device": "abacus", "threads": 1, "micro_batch_tokens": 4096, "compiled": False}
 
 
 def go_on(path, start, steps, **means):

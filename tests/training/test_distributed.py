@@ -91,19 +91,6 @@ def together(tmp_path, run_config, encoded, forkserver):
     return start
 
 
-@pytest.fixture
-def alone(tmp_path, run_config, encoded):
-    """A trainer that has trained in one process."""
-
-    def train(micro=48, **changes):
-        pairs, folder = (encoded("train"), encoded("dev")), tmp_path / "alone"
-        trainer = Trainer(run_config(**changes), VOCABULARY, *pairs, folder, CPU, micro_batch_tokens=micro)
-        trainer.train()
-        return trainer
-
-    return train
-
-
 def saved(folder):
     """The tensors of a state, and its texts without the times."""
     tensors, metadata = read_tensors(folder / "state.safetensors")
@@ -123,16 +110,17 @@ def saved(folder):
     ],
     ids=["one micro-batch each", "many micro-batches", "processes without any", "recurrent", "convolutional"],
 )
-def test_several_processes_train_to_the_same_weights_as_one(together, alone, tmp_path, size, changes):
+def test_several_processes_train_to_the_same_weights_as_one(together, start, tmp_path, size, changes):
     # The gradient of the keys' biases is only rounding. A larger epsilon keeps Adam from amplifying it.
     changes |= {"P_drop": 0.0, "epsilon": 1e-3}
-    one = alone(**changes)
+    alone = start("alone", **changes)
+    alone.train()
     codes, _ = together(size, **changes)
     assert codes == [0] * size
     tensors, state, history = saved(tmp_path / "state")
     assert not torch.equal(*tensors["random.cpu"][:2])  # each process draws its own dropout
     alone_tensors, alone_state, alone_history = saved(tmp_path / "alone")
-    for name in one.model.state_dict():
+    for name in alone.model.state_dict():
         torch.testing.assert_close(tensors[f"model.{name}"], alone_tensors[f"model.{name}"], rtol=1e-3, atol=1e-5)
     assert state == pytest.approx(alone_state)
     assert np.array(history, float) == pytest.approx(np.array(alone_history, float), rel=1e-4, nan_ok=True)
@@ -185,25 +173,16 @@ def test_a_failure_of_one_process_ends_all_and_is_printed_once(together, act, ch
     assert sum(text.count("error: ") for text in said) == "".join(said).count(told) == 1
 
 
-@pytest.fixture
-def torchrun(tmp_path, run_config, encoded, subwords):
-    """Start the command with two processes, like the rule `train`."""
-
-    def start(**changes):
-        write_config(tmp_path / "config.yaml", run_config(**changes))
-        tokens = Path(encoded("train").ids.filename).parent
-        options = {"config": tmp_path / "config.yaml", "subwords": subwords, "tokens": tokens, "threads": 1}
-        line = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
-        line += ["-m", "transformer", "train", "--output-dir", tmp_path / "run"]
-        line += [word for name, value in options.items() for word in (f"--{name}", value)]
-        environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(Path(__file__).parents[2])}
-        return subprocess.Popen(list(map(str, line)), env=environment, text=True, stderr=subprocess.PIPE)
-
-    return start
-
-
-def test_no_process_outlives_torchrun_and_the_state_is_saved(torchrun, tmp_path):
-    with torchrun(steps=5000) as process:
+def test_no_process_outlives_torchrun_and_the_state_is_saved(tmp_path, run_config, encoded, subwords):
+    """It starts the command with two processes, like the rule `train`."""
+    write_config(tmp_path / "config.yaml", run_config(steps=5000))
+    tokens = Path(encoded("train").ids.filename).parent
+    options = {"config": tmp_path / "config.yaml", "subwords": subwords, "tokens": tokens, "threads": 1}
+    line = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    line += ["-m", "transformer", "train", "--output-dir", tmp_path / "run"]
+    line += [word for name, value in options.items() for word in (f"--{name}", value)]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(Path(__file__).parents[2])}
+    with subprocess.Popen(list(map(str, line)), env=environment, text=True, stderr=subprocess.PIPE) as process:
         while process.poll() is None and not (tmp_path / "run/state/history.csv").exists():
             time.sleep(0.01)
         ranks = psutil.Process(process.pid).children()

@@ -31,22 +31,6 @@ CPU = torch.device("cpu")
 VOCABULARY = 40
 
 
-def pairs_of(*sides):
-    """Pairs in memory, from ids of sources and of targets."""
-    return Pairs.of([pack(*sides, VOCABULARY)])
-
-
-@pytest.fixture
-def start(tmp_path, run_config, encoded):
-    """Make a trainer in the folder of the given name, with some keys of the config changed."""
-
-    def make(folder="state", micro=48, **changes):
-        config, pairs = run_config(**changes), (encoded("train"), encoded("dev"))
-        return Trainer(config, VOCABULARY, *pairs, tmp_path / folder, CPU, micro_batch_tokens=micro)
-
-    return make
-
-
 def contents(trainer):
     """Everything an interruption must not change: tensors, progress, and the history without its speed."""
     tensors, metadata = read_tensors(trainer.folder / "state.safetensors")
@@ -243,26 +227,6 @@ def flip(path):
     path.write_bytes(content)
 
 
-def saved_step(path):
-    """The step of the state in a file; None where there is no file."""
-    return json.loads(read_tensors(path)[1]["state"])["step"] if path.exists() else None
-
-
-def test_the_first_save_comes_early(start, monkeypatch):
-    trainer = start()
-    now, saved = [0.0], []
-    monkeypatch.setattr("time.monotonic", lambda: now[0])
-
-    def reached(_):
-        now[0] += 4
-        trainer.writer.wait()
-        saved.append(saved_step(trainer.folder / "state.safetensors"))
-
-    trainer.train(reached=reached)
-    assert saved == [*[None] * 3, *[3] * 9]  # after more than 10 seconds
-    assert saved_step(trainer.folder / "state.safetensors") == 12  # and at the end
-
-
 @pytest.mark.parametrize(
     ("steps", "damage", "damaged", "step", "origin"),
     [
@@ -322,7 +286,7 @@ def test_the_state_of_another_vocabulary_or_of_other_data_is_refused(start, run_
     with pytest.raises(InputError, match=r"another run: vocabulary was '.*' and is '40 subwords, .*'; change"):
         Trainer(run_config(), VOCABULARY, other, encoded("dev"), folder, CPU)
     with pytest.raises(InputError, match="another run: data; change"):
-        Trainer(run_config(), VOCABULARY, encoded("dev"), encoded("dev"), folder, CPU)
+        start(dev=encoded("train"))
 
 
 def test_the_same_seed_gives_the_same_weights_and_another_seed_gives_other_weights(start, whole):
@@ -390,27 +354,6 @@ def test_a_step_follows_the_schedule_and_counts_the_targets_and_three_forward_pa
     assert trainer.state.flops == 3 * forward_flops(trainer.config.architecture, VOCABULARY, lengths)
 
 
-def test_the_loss_falls_during_training(tmp_path, run_config):
-    pairs = pairs_of([[n, 1] for n in range(7, 15)], [[n, 5, n, 6, 1] for n in range(7, 15)])
-    config = run_config(steps=100, P_drop=0.0, eps_ls=0.0, checkpoint_every=1, warmup=30)
-    trainer = Trainer(config, VOCABULARY, pairs, pairs, tmp_path / "state", CPU)
-    trainer.train()
-    assert trainer.state.history[0][1] > 3
-    assert trainer.state.history[-1][1] < 1
-    assert trainer.state.history[-1][5] == pytest.approx(np.exp(trainer.state.history[-1][1]), rel=0.1)
-
-
-def spoil(trainer, step, value):
-    """Replace the loss of one step by `value`."""
-    loss = trainer.updater.loss
-
-    def spoilt(*given):
-        bad = trainer.state.step == step
-        return loss(*given) * (value if bad else 1)
-
-    trainer.updater.loss = spoilt
-
-
 @pytest.mark.parametrize(
     ("value", "step", "changes", "checked"),
     [
@@ -421,26 +364,28 @@ def spoil(trainer, step, value):
 )
 def test_a_loss_that_is_not_finite_stops_the_run_and_names_its_step(start, value, step, changes, checked):
     trainer = start(**changes)
-    spoil(trainer, step, value)
+    loss = trainer.updater.loss
+    trainer.updater.loss = lambda *given: loss(*given) * (value if trainer.state.step == step else 1)
     with pytest.raises(InputError, match=rf"the loss is not finite at step {step}; lower learning_rate"):
         trainer.train()
     assert trainer.state.step == checked
     assert not (trainer.folder / "step-12.safetensors").exists()
 
 
-def test_dev_pairs_beyond_the_learned_positions_do_not_stop_the_training(tmp_path, run_config, encoded):
-    dev = pairs_of([[5] * 29 + [1], [5, 1]], [[6, 1], [6, 1]])
-    config = run_config(positions="learned")
-    trainer = Trainer(config, VOCABULARY, encoded("train"), dev, tmp_path / "state", CPU)
+def pairs_of(*sides):
+    """Pairs in memory, from ids of sources and of targets."""
+    return Pairs.of([pack(*sides, VOCABULARY)])
+
+
+def test_dev_pairs_beyond_the_learned_positions_do_not_stop_the_training(start):
+    trainer = start(dev=pairs_of([[5] * 29 + [1], [5, 1]], [[6, 1], [6, 1]]), positions="learned")
     trainer.train()
     assert trainer.state.history[-1][5] > 1
 
 
 @pytest.mark.parametrize(("longest_pair", "counted"), [(29, False), (30, True)])
-def test_dev_pairs_as_long_as_pairs_of_training_count(tmp_path, run_config, encoded, longest_pair, counted):
-    dev = pairs_of([[5] * 29 + [1]], [[6, 1]])
-    given = (encoded("train"), dev, tmp_path / "state", CPU)
-    trainer = Trainer(run_config(longest_pair=longest_pair), VOCABULARY, *given)
+def test_dev_pairs_as_long_as_pairs_of_training_count(start, longest_pair, counted):
+    trainer = start(dev=pairs_of([[5] * 29 + [1]], [[6, 1]]), longest_pair=longest_pair)
     assert (trainer.dev_perplexity() is not None) == counted
     assert trainer.model.training  # dropout stays on
 
