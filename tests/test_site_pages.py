@@ -161,12 +161,3 @@ def test_trained_models_are_listed_where_there_are_any(project):
     (project / "docs/tiny/models").mkdir()
     (project / "docs/tiny/models/ende-base.md").write_text("# base\n")
     assert "\ntiny, ende-base </docs/tiny/models/ende-base>\n" in models_page(project)
-
-
-def test_the_site_pins_what_it_needs_beside_the_other_pins():
-    site, other = (
-        dict(line.split("==") for line in (ROOT / name).read_text().splitlines() if not line.startswith("#"))
-        for name in ("docs/requirements.txt", "requirements.txt")
-    )
-    assert not site.keys() & other.keys()
-    assert {"sphinx", "furo", "myst-parser"} <= site.keys()
