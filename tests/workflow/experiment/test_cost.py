@@ -23,7 +23,7 @@ from workflow.experiment.scale import Scale
 
 EXPERIMENT = read_experiment([ROOT / "config/paper.yaml"])
 PUBLISHED = read_yaml(ROOT / "config/published.yaml")
-LATER = json.loads((ROOT / "docs/h100/later.json").read_text())
+LATER = json.loads((ROOT / "results/released/h100/later.json").read_text())
 MEASURED = {  # on an H100: seconds and GB of a step
     model: (each["ms"] / 1000, each["bytes"] / 1e9)
     for model, call in (("base", "call 3"), ("big", "call 3"), ("aop1", "call 4"))
