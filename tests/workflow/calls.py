@@ -8,10 +8,13 @@ from tests import forks
 SMOKE = ("--configfile", "smoke.yaml", "fetched.yaml")
 
 
-def snakemake(folder, *arguments):
-    """Call it as one does without an active environment: its jobs then find their Python by themselves."""
+def snakemake(folder, *arguments, status=0):
+    """Call it as one does without an active environment: its jobs then find their Python by themselves.
+
+    It must end with the given status, 1 for an error, and print no traceback.
+    """
     environment = {"PATH": "/usr/bin:/bin", "HOME": str(folder), "OMP_NUM_THREADS": "1"}
-    return subprocess.run(
+    run = subprocess.run(
         [forks.folder() / "snakemake", "--cores", "2", *arguments],
         cwd=folder,
         env=environment,
@@ -19,6 +22,9 @@ def snakemake(folder, *arguments):
         text=True,
         timeout=600,
     )
+    assert run.returncode == status, run.stdout[-3000:] + run.stderr[-3000:]
+    assert "Traceback" not in run.stdout + run.stderr
+    return run
 
 
 def touch_treebank(folder, sections=range(25)):

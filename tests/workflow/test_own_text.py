@@ -30,12 +30,15 @@ def test_the_overlay_of_the_page_trains_one_model_of_the_users_text(project):
     told = [f"results/mine/tables/{name}.csv" for name in ("own", "table2", "corpora", "decoding", "runs")]
     told.append("results/mine/runs/nlen/base/1/average-10/test.translation")
     run = snakemake(project, "--dry-run", *told, "--configfile", "config/own-text.yaml", "mine.yaml")
-    assert run.returncode == 0, run.stderr
     assert jobs(run)["train"] == "1"
     assert "nothing uses it" not in run.stdout + run.stderr
     [first] = re.findall(r"^    snakemake (.* results/mine/tables/corpora.md .*)$", PAGE, re.MULTILINE)
-    run = snakemake(project, "--dry-run", *first.split())
-    assert jobs(run) == {"configure_corpus": "1", "read_files": "1", "write_corpora": "1", "total": "3"}
+    assert jobs(snakemake(project, "--dry-run", *first.split())) == {
+        "configure_corpus": "1",
+        "read_files": "1",
+        "write_corpora": "1",
+        "total": "3",
+    }
 
 
 def test_the_rehearsal_of_the_page_reaches_no_higher_learning_rate_than_its_recipe(tmp_path, monkeypatch):
@@ -57,7 +60,7 @@ def test_another_text_in_place_of_an_own_one_is_read_again_even_if_its_date_is_o
     for language in ("nl", "en"):
         (project / f"old.{language}").write_text("".join(f"{language} {number}\n" for number in range(4000)))
     wanted = ("results/old/corpora/nlen/corpus.json", "--configfile", "config/own-text.yaml", "old.yaml")
-    assert snakemake(project, *wanted).returncode == 0
+    snakemake(project, *wanted)
     assert not jobs(snakemake(project, "--dry-run", *wanted))
     text = project / "old.en"
     text.write_text(text.read_text() + "one more\n")
@@ -73,11 +76,8 @@ def test_the_treebank_of_the_page_trains_one_parser_and_needs_no_number_of_trees
     for number in {*numbers, 100}:
         (project / f"bank/wsj_{number:04}.mrg").write_text(f"(S (NP (D the) (N dog{number})) (VP (V barks)))\n" * 2)
     overlays = ("--configfile", "config/wsj-cpu.yaml", "trees.yaml")
-    run = snakemake(project, "--dry-run", *overlays)
-    assert run.returncode == 0, run.stderr
-    assert jobs(run)["train"] == "1"
+    assert jobs(snakemake(project, "--dry-run", *overlays))["train"] == "1"
     record = "results/my-trees/corpora/wsj/corpus.json"
-    run = snakemake(project, record, *overlays)
-    assert run.returncode == 0, run.stderr
+    snakemake(project, record, *overlays)
     read = json.loads((project / record).read_text())
     assert (read["pairs"]["dev"], read["pairs"]["test"], read["licence"]) == (4, 4, "licence not stated")

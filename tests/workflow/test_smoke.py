@@ -38,7 +38,6 @@ def finished(project):
     values["corpora"]["treebank"]["trees"] = f"{ODD}/text/wsj"
     (project / "smoke.yaml").write_text(yaml.safe_dump(values))
     run = snakemake(project, *SMOKE)
-    assert run.returncode == 0, run.stdout[-3000:] + run.stderr[-3000:]
     assert "when the DAG was created" not in run.stdout + run.stderr  # a warning of Snakemake's
     return project
 
@@ -91,8 +90,7 @@ def test_the_whole_dag_runs_from_text_to_tables_and_figures(finished):
 def test_shards_divide_the_plain_sentences_evenly(finished):
     folder = f"{MADE}/runs/penn/parser/1/average-2"
     shards = [f"{folder}/plain-{number}-of-8.logp" for number in range(1, 9)]  # of 6 sentences
-    run = snakemake(finished, *shards, *SMOKE)
-    assert run.returncode == 0, run.stderr[-3000:]
+    snakemake(finished, *shards, *SMOKE)
     whole = [float(line) for line in (finished / folder / "plain.logp").read_text().splitlines()]
     sharded = [[float(line) for line in (finished / shard).read_text().splitlines()] for shard in shards]
     assert [value for shard in sharded for value in shard] == pytest.approx(whole, abs=1e-3)
@@ -139,7 +137,6 @@ def test_packages_give_the_same_tables_and_curves_without_training(finished):
     same = [path.relative_to(made) for path in files if path.stem not in ("step_time", "claims")]
     targets = ["again/smoke/scores.tar.gz", *(f"again/smoke/{path}" for path in same)]
     run = snakemake(finished, *targets, *SMOKE, "--config", f"packages={MADE}/runs", "results=again")
-    assert run.returncode == 0, run.stdout[-3000:] + run.stderr[-3000:]
     assert "translate" in jobs(run)
     made_anew = {"train", "average_checkpoints", "write_readme", "remove_states", "learn_subwords", "encode_part"}
     made_anew |= {"measure_complexity"}
@@ -162,9 +159,7 @@ def test_a_package_of_another_model_is_named_before_anything_is_computed(finishe
     package = tmp_path / "runs/ende/E-t5/1/average-1/package"
     shutil.rmtree(package)
     shutil.copytree(package.parents[3] / "base/1/average-1/package", package)
-    run = snakemake(finished, "tables", *SMOKE, "--config", f"packages={tmp_path}/runs", "results=none")
-    assert run.returncode != 0
-    assert "Traceback" not in run.stdout + run.stderr
+    run = snakemake(finished, "tables", *SMOKE, "--config", f"packages={tmp_path}/runs", "results=none", status=1)
     [message] = [line for line in run.stderr.splitlines() if str(package) in line]
     assert "must be the package of ende/E-t5/1/average-1, not of ende/base/1/average-1" in message
     assert not (finished / "none").exists()
@@ -172,8 +167,7 @@ def test_a_package_of_another_model_is_named_before_anything_is_computed(finishe
 
 @pytest.mark.workflow
 def test_the_report_holds_every_table_and_figure(finished):
-    run = snakemake(finished, *SMOKE, "--report", "report.html")
-    assert run.returncode == 0, run.stderr[-3000:]
+    snakemake(finished, *SMOKE, "--report", "report.html")
     report = (finished / "report.html").read_text()
     assert "Attention Is All You Need: smoke" in report.replace("\\n", " ")  # its start page
     assert "claims: " in report.replace("\\n", " ")
