@@ -74,8 +74,7 @@ site: .venv/site
 
 # Opens docs/notebook.md in Jupyter. What you change there stays in a copy.
 notebook: .venv/notebook
-	@mkdir -p results && cp docs/notebook.md results/notebook.md
-	.venv/bin/jupytext --to ipynb results/notebook.md
+	.venv/bin/jupytext --output results/notebook.ipynb docs/notebook.md
 	.venv/bin/jupyter lab results/notebook.ipynb
 
 # PyTorch from PyPI includes 3 GB of CUDA. On Linux without an NVIDIA driver, it is therefore installed from PyTorch's
