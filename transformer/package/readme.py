@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from transformer.model.config import ModelConfig
-from transformer.package.config import PackageConfig
+from transformer.package.config import IDEA, PackageConfig
 from transformer.support.files import InputError, read_lines, write_text
 from transformer.support.strict import listed, plain
 from transformer.training.attempts import devices
@@ -33,7 +33,7 @@ README = """\
 
 {usage} sentences, one per line:
 
-    python -m transformer {command} --package FOLDER < sentences > {output}
+    python -m transformer {command} --package FOLDER{trust} < sentences > {output}
 """
 KINDS = {
     "transformer": 'A Transformer of "Attention Is All You Need" (arXiv 1706.03762)',
@@ -58,6 +58,8 @@ def readme(place: str, config: Mapping[str, Any], history: Path, scores: Sequenc
     network = architecture.pop("network", "transformer")
     if architecture.get("attention_over_parameters"):
         del architecture["d_ff"]  # it has no such layers
+    if idea := architecture.get("idea"):
+        architecture["idea"] = IDEA
     added = [field.name for field in fields(ModelConfig) if "added" in field.metadata]
     shown = [*SIZES, *added] if network == "transformer" else SIZES[:2]
     measured = _dev_perplexity(history)
@@ -66,6 +68,7 @@ def readme(place: str, config: Mapping[str, Any], history: Path, scores: Sequenc
             **{**summary, "averaged": len(config["averaged"])},
             kind_of_network=KINDS[network],
             sizes=listed({name: architecture[name] for name in shown if name in architecture}),
+            trust=" --trust-code" if idea else "",
             hours=summary["seconds"] / 3600,
             where=devices(summary),
             perplexity=measured,
