@@ -13,7 +13,6 @@ from transformer.evaluation.statistics import (
     Mean,
     compare,
     effects,
-    first_decided,
     judge,
     judge_rounds,
     level,
@@ -140,14 +139,6 @@ def test_rows_are_alike_where_their_interval_lies_within_the_margin(margin, spre
     low, high = one.interval
     if min(abs(low + margin), abs(high - margin)) > 1e-9:
         assert (one.verdict == "reproduced") == (-margin < low and high < margin)
-
-
-def test_the_first_verdict_needs_the_difference_that_is_told():
-    each = drawn(np.random.default_rng(7), 0)
-    spread = (each - each.mean()) / each.std(ddof=1)
-    least = first_decided(20, SEEDS)
-    assert verdict_of(spread + 1.001 * least, others=[spread] * 19) == "reproduced"
-    assert verdict_of(spread + 0.999 * least, others=[spread] * 19) == "undecided"
 
 
 BOUND = st.floats(-9, 9)

@@ -104,8 +104,9 @@ class SyntheticResults:
 
     def table(self, name, runs=(), **params):
         """Make the table of a room; its csv as dicts, and its md, html and tex."""
-        output = {kind: [str(self.folder / f"{name}.{kind}")] for kind in ("csv", "md", "html", "tex")}
-        declared(name, Table).make(self.job(runs, output, **params))
+        table = declared(name, Table)
+        output = {kind: [str(self.folder / f"{name}.{kind}")] for kind in table.kinds}
+        table.make(self.job(runs, output, **params))
         text, *others = (Path(path).read_text() for [path] in output.values())
         return list(csv.DictReader(text.splitlines())), others
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from transformer.support.strict import read_yaml
-from workflow.dag.runs import ByTask, Runs
+from workflow.dag.runs import Runs
 from workflow.experiment.config import Experiment
 from workflow.results.common.plan import Plan, Run
 from workflow.results.common.result import Result, languages
@@ -50,12 +50,11 @@ class Plans(Rows):
             "pairs": {name: f"{task.source}-{task.target}" for name, task in tasks.items()},
             "languages": languages(tasks["ende"]),
         }
-        return Plan(self.measured(by_task(shown), scores), params | more)
+        return Plan(self.measured(scores), params | more)
 
-    def measured(self, some: ByTask, scores: Sequence[str]) -> dict[str, Any]:
-        """The inputs of a table that shows these scores: also the packages and the corpora behind them."""
-        packages, corpora = self.runs.packages_behind(scores), self.runs.records(some)
-        return {"published": self.numbers, "scores": scores, "packages": packages, "corpora": corpora}
+    def measured(self, scores: Sequence[str]) -> dict[str, Any]:
+        """The inputs of a table that shows these scores: also the packages behind them."""
+        return {"published": self.numbers, "scores": scores, "packages": self.runs.packages_behind(scores)}
 
     def notes(self, shown: Sequence[Run]) -> list[str]:
         """The notes under a table of these runs."""

@@ -95,8 +95,6 @@ def test_a_claim_is_reproduced_contrary_or_undecided_by_its_seeds(made):
     assert not heads["Could show"]
     assert float(heads["p, alone"]) < float(heads["p, corrected"])
     assert "each seed" not in text.partition("\n- ")[0]  # only the csv has every seed
-    assert "(Holm)" in text
-    assert "over the seeds: printed 5.1 (4 claims, 3 seeds). If a single claim is left undecided, 2.5 times" in text
     for said in (
         "reproduced, larger",
         f"undecided, similar; {rows['keys']['Could show']} points would decide",
@@ -109,12 +107,10 @@ def test_a_claim_is_reproduced_contrary_or_undecided_by_its_seeds(made):
 
 @pytest.mark.parametrize(("seeds", "verdict"), [(1, "undecided: one seed"), (2, "undecided: two seeds")])
 def test_one_or_two_seeds_decide_nothing(made, seeds, verdict):
-    rows, text, _ = made({"heads": [HEADS]}, {"base": (20.0, 21.0)[:seeds], "A-h1": (10.0, 11.0)[:seeds]})
+    rows, _, _ = made({"heads": [HEADS]}, {"base": (20.0, 21.0)[:seeds], "A-h1": (10.0, 11.0)[:seeds]})
     heads = rows["heads"]
     assert (heads["Verdict"], heads["In favour, ours"], heads["In favour, interval"]) == (verdict, "+10.0", "")
     assert heads["Size"] == ""
-    assert "A verdict needs at least 3 seeds." in text
-    assert not any(word in text for word in ("first verdict needs", "Holm", "Could show has"))
 
 
 KEYS = {"base": (20.0, 20.1, 20.2), "B-dk16": (10.0, 10.2, 10.1)}
@@ -140,15 +136,12 @@ def test_claims_about_time_are_not_counted_with_the_others_and_stand_below_them(
     [alone] = made({"heads": [HEADS]}, THREE)[0].values()
     times = {"base": [0.1, 0.1, 0.11], "A-h1": [0.2, 0.2, 0.21]}
     claims = {"absent": [("big", "base")], "slow": [HEADS, TIME], "heads": [HEADS]}
-    rows, text, picture = made(claims, THREE, times=times)
+    rows, _, picture = made(claims, THREE, times=times)
     assert list(rows) == ["heads", "slow", "absent"]
     first, last, _ = rows.values()
     assert first == alone
     assert (last["Measure"], last["Verdict"], last["Seeds"]) == ("time of a step", "reproduced", "3 rounds")
     assert last["p, alone"] == last["p, corrected"] == last["p, family"] == last["Could show"] == ""
-    assert "printed 2.5 (1 claim, 3 seeds)." in text
-    assert "Claims about time are not counted with the others" in text
-    assert "CPU cores that other programs used meanwhile: 0.2 on average, at most 0.2." in text
     assert "<!-- % less time of a step; 3 rounds -->" in picture
 
 
@@ -241,8 +234,8 @@ def test_table_3_s_ranks_and_sides_of_base_are_compared_with_the_papers(made, pu
         theirs = {row["model"]: row[key] for row in published["table3"] if key in row}
         numbers = list(ours.values()) if key == "bleu" else [100 / score for score in ours.values()]
         expected = spearmanr([theirs[model] for model in ours], numbers).statistic
-        told = f"Table 3, {heading}: the paper's ranks of 4 rows and ours have a correlation (Spearman) of"
-        sides = f"{equal} of 3 rows are on the same side of base (in the paper {worse} of them are worse than base)"
+        told = f"Table 3, {heading}: correlation of ranks with the paper's 4 rows"
+        sides = f"{equal} of 3 rows on the paper's side of base ({worse} are worse in the paper)"
         assert f"{told} {expected:.2f}; {sides}" in text
 
 
@@ -297,7 +290,7 @@ def test_a_difference_can_be_positive_and_yet_less_than_the_claim_names(made):
     """The table and the figure say what is claimed."""
     scores = {"base": (20.1, 21.1, 22.2), "D-drop0.0": (20.0, 21.0, 22.0)}
     claim = {"claim": "Dropout is very helpful", "least": 3}
-    rows, text, picture = made({"dropout": [("D-drop0.0", "base"), claim]}, scores)
+    rows, _, picture = made({"dropout": [("D-drop0.0", "base"), claim]}, scores)
     assert (rows["dropout"]["In favour, ours"], rows["dropout"]["Verdict"]) == ("+0.1", "contrary")
-    assert "(by at least)" in text
+    assert rows["dropout"]["Rows"] == "D-drop0.0 < base (by at least 3)"
     assert "<!-- Dropout is very helpful, by at least 3  (6.2 A) -->" in picture

@@ -107,12 +107,11 @@ def test_a_parser_of_a_user_s_own_trees_does_not_stand_in_the_paper_s_row(result
 def test_rows_that_are_one_model_show_its_one_run(results):
     runs = [results.run("ende", "base"), results.run("ende", "C-N2", p=0.01)]
     equal = {"ende": {"base": ["base"], "C-N2": ["C-N2", "C-N4"]}}
-    rows, (md, _, _) = results.table("table3", runs, equal=equal)
+    rows, _ = results.table("table3", runs, equal=equal)
     two, four = ({**row} for row in rows if row["Model"] in ("C-N2", "C-N4"))
     ours = [column for column in two if "ours" in column or "sacreBLEU" in column]
     assert [two[column] for column in ours] == [four[column] for column in ours]
     assert (four["sacreBLEU, ours"], four["sacreBLEU, p, randomisation"]) == ("15.3", "0.010")
-    assert "1 of each model" in md
     [base, both] = results.table("runs", runs, equal=equal)[0]
     assert (base["Model"], both["Model"]) == ("base", "C-N2, C-N4")
 
@@ -148,17 +147,18 @@ def test_table2_gives_both_bleus_and_three_costs(results):
     assert trained["en-fr", "Transformer (big)"]["BLEU, ours"] == "16.0"
     assert trained["en-de", "Transformer (big)"]["BLEU, ours"] == "not run"
     assert trained["en-de", "ByteNet"]["BLEU, ours"] == ""
-    assert "The paper averages checkpoints: base 5" in md
-    assert "chrF" not in md  # the scores of earlier versions lack it
+    assert "ende: 900 sentences of test, beam 4, length penalty 0.6, checkpoints averaged: 5; enfr" in md
+    assert "a CPU, 5.0e+10 FLOP/s sustained; BLEU tok:moses|compounds:split; sacreBLEU nrefs:1|tok:13a." in md
 
 
 def test_ours_is_the_mean_over_seeds_with_its_standard_deviation(results):
     runs = [results.run("ende", "base", seed, **bleu(score)) for seed, score in ((1, 10.0), (2, 13.0))]
+    runs.append(results.run("ende", "A-h1"))
     [row, *_], texts = results.table("table3", runs)
     assert row["BLEU, ours"] == "11.5 ± 2.1"  # sqrt((1.5**2 + 1.5**2) / 1)
     assert row["Perplexity, ours"] == "9.87"  # equal for both
     assert row["BLEU, difference"] == f"{11.5 - 25.8:+.1f}"
-    assert all("Our numbers are means ± standard deviations over 2 seeds." in text for text in texts)
+    assert all("Means ± standard deviations of 1 to 2 seeds. ende: 900 sentences of dev" in text for text in texts)
 
 
 def test_a_result_that_was_cut_short_ends_a_job_with_its_name(results):
@@ -199,7 +199,7 @@ def test_positions_have_their_perplexity_and_bleu_by_length_in_classes_that_are_
         results.lengths(runs[0], (1, 10, 15, 20, 2.0), (11, 20, 15, 60, 8.0), *((*row, 10.0) for row in tail)),
         results.lengths(runs[1], (1, 10, 15, 20, 3.0), (11, 20, 15, 60, 9.0), *((*row, "") for row in tail)),
     ]
-    rows, (md, *_) = results.table("positions", runs, inputs={"lengths": lengths}, longest=20, held_out="some text")
+    rows, (md, *_) = results.table("positions", runs, inputs={"lengths": lengths}, longest=20)
     shown = [
         [text for heading, text in row.items() if heading.startswith(f"{name} by subwords")]
         for name in ("Perplexity", "sacreBLEU")
@@ -211,8 +211,7 @@ def test_positions_have_their_perplexity_and_bleu_by_length_in_classes_that_are_
     assert shown[2] == ["not run"] * 3
     assert shown[3] == ["31.3", "10.0", "10.0"]  # of 50 and 12.5, with as many words
     counts = "30 (1 to 20), 32 (31 to 40), 30 (above 60)"
-    assert "measured on some text. Training reads pairs of at most 20 subwords" in md
-    assert f"Pairs: {counts}. Translated: {counts}." in md
+    assert f"Pairs by length: {counts}; translated: {counts}." in md
 
 
 def test_published_marks_stand_beside_bleu_of_the_tokens_over_seeds(results, published):

@@ -6,7 +6,7 @@ from typing import Any
 
 from transformer.training.attempts import devices, kept_attempts
 
-FEW = 5  # runs that a note names one by one
+FEW = 3  # runs that a note names one by one
 
 
 def short_commit(software: Mapping[str, str]) -> str:
@@ -42,13 +42,13 @@ def by_means(runs: Iterable[Mapping[str, Any]], name: str) -> dict[str, list[str
 
 
 def difference_notes(runs: Iterable[Mapping[str, Any]]) -> list[str]:
-    """A note for the commit, the device, the threads and the precision, if not all runs have the same."""
-    runs, notes = list(runs), []
-    for name in ("commit", "device", "threads", "precision"):
+    """A note that says which runs have other means than most."""
+    runs, told = list(runs), []
+    for name in ("commit", "device", "threads", "precision", "versions"):
         made = by_means(runs, name)
         if len(made) > 1:
             usual = max(made, key=lambda means: len(made[means]))
             named = {means: names if len(names) <= FEW else [f"{len(names)} runs"] for means, names in made.items()}
             others = "; ".join(f"{means}: {', '.join(named[means])}" for means in made if means != usual)
-            notes.append(f"Our runs were not all trained with the same {name}: {others}. All others: {usual}.")
-    return notes
+            told.append(f"{name} {usual}; {others}")
+    return [f"Not all runs are made alike, most with {'. '.join(told)}."] * bool(told)
