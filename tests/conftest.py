@@ -167,7 +167,7 @@ def copy_project() -> Callable[[Path], None]:
     """Copies the files that the workflow needs into a folder."""
 
     def copy(folder: Path) -> None:
-        for name in ("Snakefile", "Makefile", "environment.yml", "requirements.txt"):
+        for name in ("Snakefile", "Makefile", "environment.yml", "requirements.txt", "requirements-torch.txt"):
             shutil.copy(ROOT / name, folder)
         for name in ("config", "profiles", "transformer", "workflow"):
             shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
