@@ -31,24 +31,18 @@ def _means(one: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def by_means(runs: Iterable[Mapping[str, Any]], name: str) -> dict[str, list[str]]:
-    """The names of the runs, grouped by one of `_means`. A run whose attempts differ is in several groups."""
-    made = defaultdict(list)
-    for run in runs:
-        each = dict.fromkeys(_means(one)[name] for one in kept_attempts(run))
-        for means in each:
-            made[means].append(f"{run['task']} {run['model']} {run['seed']}" + " (in part)" * (len(each) > 1))
-    return made
-
-
 def difference_notes(runs: Iterable[Mapping[str, Any]]) -> list[str]:
-    """A note that says which runs have other means than most."""
+    """A note that says which runs have other means than most. A run whose attempts differ is named as in part."""
     runs, told = list(runs), []
     for name in ("commit", "device", "threads", "precision", "versions"):
-        made = by_means(runs, name)
+        made = defaultdict(list)
+        for run in runs:
+            each = dict.fromkeys(_means(one)[name] for one in kept_attempts(run))
+            for means in each:
+                made[means].append(f"{run['task']} {run['model']} {run['seed']}" + " (in part)" * (len(each) > 1))
         if len(made) > 1:
             usual = max(made, key=lambda means: len(made[means]))
-            named = {means: names if len(names) <= FEW else [f"{len(names)} runs"] for means, names in made.items()}
-            others = "; ".join(f"{means}: {', '.join(named[means])}" for means in made if means != usual)
-            told.append(f"{name} {usual}; {others}")
+            counted = {means: names if len(names) <= FEW else [f"{len(names)} runs"] for means, names in made.items()}
+            others = [f"{means}: {', '.join(names)}" for means, names in counted.items() if means != usual]
+            told.append(f"{name} {usual}; {'; '.join(others)}")
     return [f"Not all runs are made alike, most with {'. '.join(told)}."] * bool(told)
