@@ -5,6 +5,7 @@ from typing import Any
 import pandas as pd
 
 from workflow.results.common.notes import run_note, score_notes
+from workflow.results.common.overfitting import overfitting_notes
 from workflow.results.common.plan import Job
 from workflow.results.common.provenance import difference_notes
 from workflow.results.common.records import Ours, read_json, read_runs, read_trained, read_yaml
@@ -15,11 +16,9 @@ def read_inputs(job: Job) -> tuple[dict[str, Any], pd.DataFrame, list[str]]:
     comparisons = getattr(job.input, "comparisons", ())
     runs = read_runs(job.input.scores, job.input.packages, job.params.equal, comparisons)
     notes = [*job.params.notes, *run_note(runs), *score_notes(map(read_json, job.input.scores))]
-    return (
-        read_yaml(job.input.published),
-        runs,
-        [*notes, *difference_notes(read_trained(job.input.packages).values())],
-    )
+    notes += difference_notes(read_trained(job.input.packages).values())
+    notes += overfitting_notes(getattr(job.input, "histories", ()), job.params.equal)
+    return read_yaml(job.input.published), runs, notes
 
 
 def is_shown(job: Job, ours: Ours, task: str, model: str | None) -> bool:
