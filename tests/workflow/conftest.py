@@ -55,7 +55,7 @@ class SyntheticResults:
         cost = {"seconds": 200.0, "devices": 2, "device": "a CPU", "sustained_flops": 5e10, "flops": 1.5e12}
         made = {"config_sha256": "c0ffee0123456789", "software": {"commit": f"{'ab' * 20}-dirty", "torch": "2.13.0"}}
         made |= {"precision": "float32", "threads": 1, "resumed": 2, "steps_redone": 1250}
-        size = {"parameters": 830_000, "steps": 1500, "published_steps": 100_000, "target_tokens": 10**6}
+        size = {"parameters": 830_000, "steps": 1500, "target_tokens": 10**6}
         folder = f"runs/{task}/{model}/{seed}"
         package = f"{folder}/average-{average}/package"
         comparison = {
@@ -105,8 +105,9 @@ class SyntheticResults:
 
     def table(self, name, runs=(), **params):
         """Make the table of a room; its csv as dicts, and its md, html and tex."""
-        output = {kind: [str(self.folder / f"{name}.{kind}")] for kind in ("csv", "md", "html", "tex")}
-        declared(name, Table).make(self.job(runs, output, **params))
+        table = declared(name, Table)
+        output = {kind: [str(self.folder / f"{name}.{kind}")] for kind in table.kinds}
+        table.make(self.job(runs, output, **params))
         text, *others = (Path(path).read_text() for [path] in output.values())
         return list(csv.DictReader(text.splitlines())), others
 
@@ -119,13 +120,11 @@ class SyntheticResults:
 
     def job(self, runs=(), output=(), inputs=None, **params):
         """Snakemake's object of a job."""
-        corpus = {"corpus": "help", "licence": "MPL-2.0", "description": "pages", "source": "en", "target": "de"}
         equal: dict = {}
         for run in runs:
             equal.setdefault(run.task, {})[run.model] = [run.model]
         shown = {"title": "A title", "notes": ["Not comparable: another text."], "own": [], "warmups": {}}
         shown |= {"in_full": ["ende", "enfr", "wsj", "semi"], "pairs": {"ende": "en-de", "enfr": "en-fr"}}
-        corpus = {**corpus, "pairs": {"train": 30_000, "dev": 900, "test": 900}}
         return SimpleNamespace(
             input=SimpleNamespace(
                 published=str(ROOT / "config" / "published.yaml"),
@@ -133,7 +132,6 @@ class SyntheticResults:
                 packages=[run.package for run in runs],
                 comparisons=[path for run in runs for path in run.comparisons],
                 histories=[run.history for run in runs],
-                corpora=[self.write("corpora/ende/corpus.json", corpus)],
                 **{"times": [], **(inputs or {})},
             ),
             output=output,

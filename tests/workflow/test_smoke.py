@@ -125,7 +125,7 @@ def test_a_user_s_own_row_is_trained_and_shown_as_documented(finished):
     assert "not run" not in row
     for name in ("table3", "training_curves"):
         assert "<!-- mine -->" in (made / f"figures/{name}.svg").read_text()
-    assert "mine" in (made / "tables/runs.md").read_text()
+    assert "mine" in (made / "tables/runs.csv").read_text()
 
 
 @pytest.mark.workflow

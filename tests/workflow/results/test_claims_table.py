@@ -81,8 +81,6 @@ def test_a_claim_is_reproduced_contrary_or_undecided_by_its_seeds(made):
     assert not heads["Could show"]
     assert float(heads["p, alone"]) < float(heads["p, corrected"])
     assert "each seed" not in text.partition("\n- ")[0]  # only the csv has every seed
-    assert "(Holm)" in text
-    assert "over the seeds: printed 5.1 (4 claims, 3 seeds). If a single claim is left undecided, 2.5 times" in text
     for said in (
         "reproduced, larger",
         f"undecided, similar; {rows['keys']['Could show']} points would decide",
@@ -95,12 +93,10 @@ def test_a_claim_is_reproduced_contrary_or_undecided_by_its_seeds(made):
 
 @pytest.mark.parametrize(("seeds", "verdict"), [(1, "undecided: one seed"), (2, "undecided: two seeds")])
 def test_one_or_two_seeds_decide_nothing(made, seeds, verdict):
-    rows, text, _ = made({"heads": [HEADS]}, {"base": (20.0, 21.0)[:seeds], "A-h1": (10.0, 11.0)[:seeds]})
+    rows, _, _ = made({"heads": [HEADS]}, {"base": (20.0, 21.0)[:seeds], "A-h1": (10.0, 11.0)[:seeds]})
     heads = rows["heads"]
     assert (heads["Verdict"], heads["In favour, ours"], heads["In favour, interval"]) == (verdict, "+10.0", "")
     assert heads["Size"] == ""
-    assert "A verdict needs at least 3 seeds." in text
-    assert not any(word in text for word in ("first verdict needs", "Holm", "Could show has"))
 
 
 def test_the_note_of_a_claim_is_told_with_its_verdict(made):
@@ -118,8 +114,8 @@ def test_table_3_s_ranks_and_sides_of_base_are_compared_with_the_papers(made, pu
         theirs = {row["model"]: row[key] for row in published["table3"] if key in row}
         numbers = list(ours.values()) if key == "bleu" else [100 / score for score in ours.values()]
         expected = spearmanr([theirs[model] for model in ours], numbers).statistic
-        told = f"Table 3, {heading}: the paper's ranks of 4 rows and ours have a correlation (Spearman) of"
-        sides = f"{equal} of 3 rows are on the same side of base (in the paper {worse} of them are worse than base)"
+        told = f"Table 3, {heading}: correlation of ranks with the paper's 4 rows"
+        sides = f"{equal} of 3 rows on the paper's side of base ({worse} are worse in the paper)"
         assert f"{told} {expected:.2f}; {sides}" in text
 
 
@@ -141,7 +137,7 @@ def test_a_difference_can_be_positive_and_yet_less_than_the_claim_names(made):
     """The table and the figure say what is claimed."""
     scores = {"base": (20.1, 21.1, 22.2), "D-drop0.0": (20.0, 21.0, 22.0)}
     claim = {"claim": "Dropout is very helpful", "least": 3}
-    rows, text, picture = made({"dropout": [("D-drop0.0", "base"), claim]}, scores)
+    rows, _, picture = made({"dropout": [("D-drop0.0", "base"), claim]}, scores)
     assert (rows["dropout"]["In favour, ours"], rows["dropout"]["Verdict"]) == ("+0.1", "contrary")
-    assert "(by at least)" in text
+    assert rows["dropout"]["Rows"] == "D-drop0.0 < base (by at least 3)"
     assert "<!-- Dropout is very helpful, by at least 3  (6.2 A) -->" in picture

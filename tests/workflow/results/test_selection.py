@@ -154,15 +154,17 @@ def test_a_parser_that_learns_from_a_user_s_own_trees_is_a_row_with_the_name_of_
 
 
 def test_notes_name_models_that_are_equal_at_a_scale(select):
-    one = "At this scale C-N2 and C-N4 are the same model, trained once."
-    small = select(scale={"depth": "1/3"})
-    noted = {rule for rule, plan in plans(small).items() if one in plan.params.get("notes", ())}
-    assert {"write_table3", "write_claims"} == {rule for rule in noted if rule.startswith("write_")}
+    def noted(found):
+        return {
+            rule: " ".join(plan.params.get("notes", ())).count("C-N2 and C-N4 are one")
+            for rule, plan in plans(found).items()
+        }
+
+    found = noted(select(scale={"depth": "1/3"}))
+    assert {rule for rule in found if found[rule] and rule.startswith("write_")} == {"write_table3", "write_claims"}
     twice = {"corpus": "multi30k", "source": "en", "target": "fr", "vocabulary": 99, "models": ["C-N2", "C-N4"]}
-    two = select(scale={"depth": "1/3"}, tasks={"mine": twice, "other": twice})
-    assert plans(two)["write_own"].params["notes"].count(one) == 1
-    whole = select(scale={"depth": 1})
-    assert not any("same model" in note for plan in plans(whole).values() for note in plan.params.get("notes", ()))
+    assert noted(select(scale={"depth": "1/3"}, tasks={"mine": twice, "other": twice}))["write_own"] == 1
+    assert not any(noted(select(scale={"depth": 1})).values())
 
 
 def test_scores_of_claims_are_among_those_that_readmes_have(select):
@@ -184,18 +186,15 @@ def test_quick_has_every_result_but_marks_a_replication_and_a_trial_and_claims_c
 def test_notes_tell_the_sizes_and_the_dropout_of_the_models_that_a_table_shows(select):
     found = select()
     tables = {rule.removeprefix("write_"): plan.params for rule, plan in plans(found).items()}
-    notes = {name: tables[name]["notes"] for name in found.tables if "notes" in tables.get(name, ())}
-    base = "Our base has N 2, d_model 128, d_ff 512, h 8, d_k 16, d_v 16, P_drop 0.1, eps_ls 0.1. The config's widths"
-    big = "Our big has P_drop 0.1; the paper's has P_drop 0.3."
-    assert [name for name in notes if any(note.startswith(base) for note in notes[name])] == [
-        *("claims", "table3", "positions", "appendix", "table2", "scaling", "step_time", "decoding")
-    ]
-    assert [name for name in notes if big in notes[name]] == ["claims", "table3", "table2"]
-    [parser] = [note for note in notes["table4"] if note.startswith("Our ")][1:]
-    assert parser.startswith("Our parser has N 2, d_model 128")
+    notes = {name: tables[name]["notes"][0] for name in found.tables if "notes" in tables.get(name, ())}
+    sizes = "N 2, d_model 128, d_ff 512, d_k 16, d_v 16"
+    base = ("table3", "positions", "appendix", "table2", "scaling", "step_time", "decoding")
+    assert {name for name in notes if f"Here base has {sizes}" in notes[name]} == {*base}
+    assert f"Here base and parser have {sizes}; big has P_drop 0.1 (the paper's P_drop 0.3)" in notes["claims"]
+    assert [name for name in notes if "big has" in notes[name]] == ["claims", "table3", "table2"]
+    assert f"Here parser has {sizes}." in notes["table4"]
     whole = select(tasks=only(ende=["base", "big"]), scale={"width": 1, "depth": 1}, models={"big": {"P_drop": 0.3}})
-    for plan in plans(whole).values():
-        assert not [note for note in plan.params.get("notes", ()) if note.startswith(("Our base", "Our big"))]
+    assert not [plan for plan in plans(whole).values() if "Here " in " ".join(plan.params.get("notes", ()))]
 
 
 def test_captions_have_the_values_of_the_experiment(select):
@@ -209,8 +208,6 @@ def test_captions_have_the_values_of_the_experiment(select):
     )
     assert not [rule for rule, text in captions.items() if set("{}") & set(text)]
     assert "The paper's rows stand beside 2 runs of ours." in captions["write_table3"]
-    assert "\n\n- Our base has N 2, d_model 128" in captions["write_table3"]
-    assert "Our base" not in captions["draw_table3"]
     assert "There are 5 tasks and 90 runs." in captions["draw_length"]
     assert "They learn from lengths 2 to 8 and" in captions["write_length"].replace("\n", " ")
     of = trees(found)

@@ -8,5 +8,4 @@ def test_without_base_the_first_row_takes_its_place_and_what_is_unknown_or_not_c
     rows, (text, *_) = results.table("step_time", inputs=given)
     assert [row["Time, x base, ours"] for row in rows] == ["1.00", "3.00"]
     assert "Base is not timed in ende: there, A takes its place." in text
-    assert "CPU cores that other programs used meanwhile: unknown." in text
-    assert "in float32, compiled but for B. CPU cores" in text
+    assert "in float32, compiled but for B. Cores that other programs used: unknown." in text
