@@ -1,8 +1,9 @@
 // The page: what a reader types goes through the model, and each part shows what it did.
 import * as attention from "./attention.js";
-import { beamSteps } from "./beam.js";
+import { beamSearch } from "./beam.js";
 import * as decoder from "./decoder.js";
 import { $, element, fill } from "./dom.js";
+import * as input from "./input.js";
 import { Transformer } from "./network.js";
 import { parsed } from "./parse.js";
 import { asRead, computed, LONGEST, ranked, searchOf, sourceIds, textOf } from "./sentence.js";
@@ -13,7 +14,7 @@ import { readTensors } from "./vectors.js";
 import * as weight from "./weight.js";
 
 const QUIET = 250; // milliseconds without typing after which the beam begins
-const SLICE = 12; // milliseconds for which it searches before the page may answer
+const SLICE = 8; // milliseconds for which it searches before the page may answer
 const form = document.forms.sentence;
 const beam = document.forms.beam;
 const read = (name) => JSON.parse(document.querySelector(`script.${name}`).textContent);
@@ -42,18 +43,22 @@ const packages = read("packages").map(({ weights, subwords, ...about }) => {
 
 const pause = (milliseconds = 0) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
-/** The hypotheses for some ids, best first; the page can answer meanwhile. Null if the reader has asked for more. */
-async function searched(each, line, ids, asked, { given = {}, without = {}, nodes = [] } = {}) {
-  const steps = beamSteps(each.model, each.model.begin(ids, without), searchOf(each, ids, given), nodes);
+/** What `steps` return in the end. The page can answer meanwhile; null if the reader has asked for more. */
+async function sliced(steps, asked) {
   for (let since = performance.now(); ;) {
     const { done, value } = steps.next();
-    if (done) return ranked(each, line, value);
-    if (performance.now() - since > SLICE) {
-      await pause();
-      if (asked !== turn) return null;
-      since = performance.now();
-    }
+    if (done) return value;
+    if (performance.now() - since < SLICE) continue;
+    await pause();
+    if (asked !== turn) return null;
+    since = performance.now();
   }
+}
+
+/** The hypotheses for some ids, best first; null if the reader has asked for more. */
+async function searched(each, line, ids, asked, given = {}, nodes = []) {
+  const found = await sliced(beamSearch(each.model, ids, searchOf(each, ids, given), nodes), asked);
+  return found && ranked(each, line, found);
 }
 
 /** What is wrong with a line, if anything is. */
@@ -64,15 +69,25 @@ function fault(ids) {
   return ids.length > most ? `This sentence has ${ids.length} subwords, and the page shows at most ${most}.` : "";
 }
 
-/** Show an output in all parts that are about one output. Only a final one is said to screen readers. */
-function showOutput(line, data, final) {
+/** Show what `computed` returns in all parts that are about one output. Only a final one is said to screen readers. */
+async function showOutput(line, data, final, asked) {
   const { output } = data;
-  $("translation").setAttribute("aria-busy", String(!final));
   $("translation").textContent = textOf(loaded, line, output);
-  if (loaded.config.kind === "parsing") showTree(parsed(loaded.subwords.decode(output), line));
-  attention.show(data);
-  weight.show(data, loaded.config.architecture);
-  decoder.show({ data, output, subwords: loaded.subwords, forced: forced.length, choose });
+  if (loaded.config.kind === "parsing") {
+    const tree = parsed(loaded.subwords.decode(output), line);
+    showTree($("parse"), tree, tree.whole ? "" : "This output is no tree over these words.");
+  }
+  for (const show of [
+    () => decoder.show({ data, line, loaded, forced: forced.length, choose }),
+    () => weight.show(data, loaded.config.architecture),
+    () => input.show(data, loaded),
+    () => attention.show(data),
+    () => $("translation").setAttribute("aria-busy", String(!final)),
+  ]) {
+    await pause();
+    if (asked !== turn) return;
+    show();
+  }
 }
 
 /** Let the output begin with `prefix`, and end there or go on. */
@@ -106,17 +121,23 @@ async function update(ended = false) {
   await pause(); // first the keys that were pressed meanwhile
   if (asked !== turn) return;
   const known = ended ? forced : forced.length ? null : own; // else greedy
-  showOutput(line, computed(loaded, line, ids, known, forced), forced.length || own);
+  const data = await sliced(computed(loaded, line, ids, known, forced), asked);
+  if (!data) return;
+  await showOutput(line, data, forced.length || own, asked);
   if (!own) {
     await pause(QUIET);
     if (asked !== turn) return;
     const given = { width: Number(beam.width.value), alpha: Number(beam.alpha.value), nbest: true };
     const nodes = [];
-    const found = await searched(loaded, line, ids, asked, { given, nodes });
+    const found = await searched(loaded, line, ids, asked, given, nodes);
     if (!found) return;
     own = found[0].ids;
     showBeam(nodes, found, loaded.subwords, (output) => textOf(loaded, line, output));
-    if (!forced.length) showOutput(line, computed(loaded, line, ids, own), true);
+    if (!forced.length) {
+      const whole = await sliced(computed(loaded, line, ids, own), asked);
+      if (!whole) return;
+      await showOutput(line, whole, true, asked);
+    }
   }
   await showTaken(line, ids, asked);
   await showBeside(asked);

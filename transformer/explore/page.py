@@ -1,6 +1,7 @@
 """One HTML file in which trained models run: a reader types a sentence, and sees what each part of the paper does."""
 
 import base64
+import csv
 import json
 import re
 from collections.abc import Sequence
@@ -10,18 +11,23 @@ from pathlib import Path
 from typing import Any
 
 from transformer.package.config import PackageConfig
-from transformer.support.files import InputError, read_bytes, write_text
+from transformer.support.files import InputError, read_bytes, read_lines, write_text
 
 FOLDER = Path(__file__).parent
+CLAIMED = ("Claim", "Measure", "Rows", "Verdict", "Seeds")  # what is read of a table of claims
 MODULES = sorted(path.stem for path in FOLDER.glob("*.js"))
 
 
-def explored(folders: Sequence[tuple[Path, PackageConfig]], examples: Sequence[str]) -> str:
+def explored(folders: Sequence[tuple[Path, PackageConfig]], examples: Sequence[str], claims: Path | None = None) -> str:
     """The page of some packages, given as folder and config, and of sentences to choose from.
 
-    Raises InputError for a package that is not a Transformer.
+    With a table of claims (csv), the verdicts about each package stand beside it. The first package is what the others
+    are compared with, so it has none. Raises InputError for a package that is not a Transformer, or another table.
     """
     packages = [_package(folder, config) for folder, config in folders]
+    verdicts = _verdicts(claims) if claims else {}
+    for package, (_, config) in list(zip(packages, folders, strict=True))[1:]:
+        package["facts"]["claims"] = verdicts.get(f"{config.task}/{config.model}".removeprefix("ende/"), [])
     name = packages[0]["name"] if len(packages) == 1 else f"{len(packages)} models"
     parts = {
         "title": escape(f"The Transformer: {name}"),
@@ -33,9 +39,26 @@ def explored(folders: Sequence[tuple[Path, PackageConfig]], examples: Sequence[s
     return re.sub(r"\{(title|style|data|modules)\}", lambda match: parts[match[1]], html)
 
 
-def write_page(path: Path, folders: Sequence[tuple[Path, PackageConfig]], examples: Sequence[str]) -> None:
+def write_page(
+    path: Path, folders: Sequence[tuple[Path, PackageConfig]], examples: Sequence[str], claims: Path | None = None
+) -> None:
     """Write the page of `explored`. Raises its errors and those of `write_text`."""
-    write_text(path, explored(folders, examples))
+    write_text(path, explored(folders, examples, claims))
+
+
+def _verdicts(path: Path) -> dict[str, list[dict[str, str]]]:
+    """What a table of claims says about each row, by the row's name there: task/model, without the task ende."""
+    found: dict[str, list[dict[str, str]]] = {}
+    reader = csv.DictReader(read_lines(path))
+    for row in reader:
+        if missing := [column for column in CLAIMED if row.get(column) is None]:
+            place = f"{path}:{reader.line_num}"
+            raise InputError(f"{place}: has no {missing[0]}; name a claims.csv, as results/EXPERIMENT/tables has it")
+        seeds = f"{row['Seeds']} seed(s)" if row["Seeds"].isdigit() else row["Seeds"]
+        verdict = ", ".join(filter(None, (row["Verdict"], seeds)))
+        for name in re.split(" [<≈] ", row["Rows"].partition(" (")[0]):
+            found.setdefault(name, []).append({"claim": f"{row['Claim']} ({row['Measure']})", "verdict": verdict})
+    return found
 
 
 def _modules() -> str:
