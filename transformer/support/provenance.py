@@ -23,13 +23,19 @@ def software() -> dict[str, str]:
 
 
 def commit(folder: Path) -> str:
-    """The commit of the work tree `folder`, with `-dirty` if tracked files have changed; `unknown` without git."""
+    """The commit of the work tree `folder`, with `-dirty` if tracked files have changed; `unknown` without git.
+
+    Files of `results` do not count: no training reads them, and another folder may be mounted there.
+    """
     # Both options are given, so that git does not use the repository of a parent folder.
-    git = ("git", f"--git-dir={folder / '.git'}", f"--work-tree={folder}")
+    git = ("git", "-C", str(folder), "--git-dir=.git", "--work-tree=.")
+
+    def printed(*words: str) -> str:
+        return subprocess.run((*git, *words), capture_output=True, text=True).stdout.strip()
+
     try:
-        described = subprocess.run(
-            (*git, "describe", "--always", "--dirty", "--exclude=*", "--abbrev=40"), capture_output=True, text=True
-        )
+        head = printed("rev-parse", "--verify", "HEAD")
+        changed = printed("status", "--porcelain", "--untracked-files=no", "--", ":!results")
     except OSError:
         return "unknown"
-    return described.stdout.strip() or "unknown"
+    return f"{head}-dirty" if changed else head or "unknown"

@@ -31,7 +31,12 @@ class Released:
 
 
 def archives() -> list[Path]:
-    """The released scores (rule `scores`)."""
+    """The released scores (rule `scores`). Raises InputError if another folder hides those of the clone."""
+    if not RELEASED.is_dir():
+        raise InputError(
+            f"{RELEASED}: no such folder; get it back with `git restore results`. If `results` is a link or a mounted "
+            "folder, name that folder with --config results=FOLDER instead"
+        )
     return sorted(RELEASED.glob("*/scores.tar.gz"))
 
 

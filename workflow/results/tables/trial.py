@@ -108,7 +108,7 @@ def content(job: Job) -> Content:
     count = len(answer["looks"])
     counted = f"Looks: {count}, with {looks}; this one is decided at {100 * answer['level']:.3g} %."
     made = [
-        f"The scores of {answer['against']} are the released ones, docs/*/scores.tar.gz.",
+        f"The scores of {answer['against']} are the released ones, results/released/*/scores.tar.gz.",
         *circumstances(answer["times"]),
         "How much more time a step takes is the geometric mean of the rounds' ratios, not the quotient of the two "
         "times; the interval is one of 95 % over rounds. FLOPs are those of matrix products without padding.",
