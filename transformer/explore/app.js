@@ -109,11 +109,13 @@ async function update(ended = false) {
   const ids = sourceIds(loaded, line);
   const note = fault(ids);
   $("note").textContent = note;
-  const piece = ({ text, unknown }) =>
-    unknown
-      ? element("span", { class: "piece unknown", title: "not in the vocabulary" }, text)
-      : element("span", { class: "piece" }, text);
-  $("pieces").replaceChildren(...loaded.subwords.split(line).map(piece));
+  const piece = ({ text, unknown }) => element("span", { class: unknown ? "piece unknown" : "piece" }, text);
+  const pieces = loaded.subwords.split(line);
+  const strange = pieces.some(({ unknown }) => unknown);
+  $("pieces").replaceChildren(
+    ...pieces.map(piece),
+    strange ? " Dashed: not in the vocabulary, so unknown to the model." : "",
+  );
   $("parts").hidden = Boolean(note);
   $("parse").hidden = Boolean(note) || loaded.config.kind !== "parsing";
   if (note) return ($("translation").textContent = "");
@@ -191,7 +193,7 @@ fill(
   form.package,
   packages.map(({ name }, i) => [i, name]),
 );
-form.package.parentElement.hidden = packages.length < 2;
+form.package.parentElement.hidden = $("packages").hidden = packages.length < 2;
 fill(form.example, [["", "a sentence of your own"], ...read("examples").map((text) => [text, text])]);
 form.text.value = form.example.value = read("examples")[0] ?? "";
 for (const each of document.forms) each.addEventListener("submit", (event) => event.preventDefault());
