@@ -6,13 +6,12 @@ import time
 SETUP = """
 const { Transformer } = await import("network");
 const { Subwords } = await import("subwords");
-const { readTensors } = await import("vectors");
+const { bytesOf, readTensors } = await import("vectors");
 const { beamSearch, limitOf } = await import("beam");
 const { computed } = await import("sentence");
 const [about] = JSON.parse(document.querySelector("script.packages").textContent);
-const bytes = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
-const subwords = new Subwords(bytes(about.subwords));
-const model = new Transformer(about.config.architecture, readTensors(bytes(about.weights).buffer));
+const subwords = new Subwords(bytesOf(about.subwords));
+const model = new Transformer(about.config.architecture, readTensors(bytesOf(about.weights).buffer));
 const loaded = { model, subwords, config: about.config };
 const ended = (steps) => {
   for (;;) {

@@ -100,6 +100,16 @@ def test_every_kind_of_transformer_has_the_logits_the_attention_and_the_n_best_o
                     assert row == pytest.approx(expected[n, head, q, : len(row)].tolist(), abs=1e-5)
 
 
+def test_the_page_can_answer_between_the_layers_and_the_steps(tab, opened, save):
+    folder = save(N=2)
+    opened(folder)
+    code = "const how = { width: 3, alpha: 1, limit: 4, nbest: true };"
+    code += "return [[...model.encode(ids)], [...beamSearch(model, ids, how)]].map((pauses) => pauses.length);"
+    encoder, search = computed(tab, code, ids=load_package(folder, torch.device("cpu")).subwords.encode(["the cat"])[0])
+    assert encoder == 2 * 2
+    assert search > encoder + 1
+
+
 def test_subwords_of_odd_lines_are_ours(tab, opened, save):
     for folder in (save(), *MODELS):
         opened(folder)
@@ -108,7 +118,7 @@ def test_subwords_of_odd_lines_are_ours(tab, opened, save):
         assert [line for line, one, other in zip(ODD, theirs, ours, strict=True) if one != other] == []
 
 
-@pytest.mark.parametrize("folder", MODELS, ids=lambda path: "/".join(path.parts[-5:-3]))
+@pytest.mark.parametrize("folder", MODELS, ids=lambda path: "/".join(path.parts[-5:-2]))
 def test_a_shipped_model_translates_its_test_lines_as_ours_does(tab, opened, folder):
     loaded = load_package(folder, torch.device("cpu"))
     with tarfile.open(ROOT / "models/translations.tar.xz") as archive:

@@ -10,7 +10,7 @@ import { asRead, computed, LONGEST, ranked, searchOf, sourceIds, textOf } from "
 import { Subwords } from "./subwords.js";
 import * as takeaway from "./takeaway.js";
 import { showBeam, showTree } from "./tree.js";
-import { readTensors } from "./vectors.js";
+import { bytesOf, readTensors } from "./vectors.js";
 import * as weight from "./weight.js";
 
 const QUIET = 250; // milliseconds without typing after which the beam begins
@@ -18,7 +18,6 @@ const SLICE = 8; // milliseconds for which it searches before the page may answe
 const form = document.forms.sentence;
 const beam = document.forms.beam;
 const read = (name) => JSON.parse(document.querySelector(`script.${name}`).textContent);
-const bytes = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
 
 let loaded; // the package that is shown: {model, subwords, config, name, facts}
 let forced = []; // ids that a reader has chosen for the beginning of the output
@@ -33,8 +32,8 @@ const packages = read("packages").map(({ weights, subwords, ...about }) => {
     get open() {
       whole ??= {
         ...about,
-        model: new Transformer(about.config.architecture, readTensors(bytes(weights).buffer)),
-        subwords: new Subwords(bytes(subwords)),
+        model: new Transformer(about.config.architecture, readTensors(bytesOf(weights).buffer)),
+        subwords: new Subwords(bytesOf(subwords)),
       };
       return whole;
     },

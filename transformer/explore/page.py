@@ -54,7 +54,7 @@ def _verdicts(path: Path) -> dict[str, list[dict[str, str]]]:
         if missing := [column for column in CLAIMED if row.get(column) is None]:
             place = f"{path}:{reader.line_num}"
             raise InputError(f"{place}: has no {missing[0]}; name a claims.csv, as results/EXPERIMENT/tables has it")
-        seeds = f"{row['Seeds']} seed(s)" if row["Seeds"].isdigit() else row["Seeds"]
+        seeds = f"seeds: {row['Seeds']}" if row["Seeds"].isdigit() else row["Seeds"]  # or rounds; none if not run
         verdict = ", ".join(filter(None, (row["Verdict"], seeds)))
         for name in re.split(" [<≈] ", row["Rows"].partition(" (")[0]):
             found.setdefault(name, []).append({"claim": f"{row['Claim']} ({row['Measure']})", "verdict": verdict})
