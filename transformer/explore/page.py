@@ -22,7 +22,8 @@ def explored(folders: Sequence[tuple[Path, PackageConfig]], examples: Sequence[s
     """The page of some packages, given as folder and config, and of sentences to choose from.
 
     With a table of claims (csv), the verdicts about each package stand beside it. The first package is what the others
-    are compared with, so it has none. Raises InputError for a package that is not a Transformer, or another table.
+    are compared with, so it has none. Raises InputError for a package that is not a Transformer or that has an idea,
+    and for another table.
     """
     packages = [_package(folder, config) for folder, config in folders]
     verdicts = _verdicts(claims) if claims else {}
@@ -80,6 +81,8 @@ def _package(folder: Path, config: PackageConfig) -> dict[str, Any]:
     """A package as the page holds it: its config, its weights and its vocabulary, as they are on disk."""
     if config.architecture.network != "transformer":
         raise InputError(f"{folder}: {config.model} has a {config.architecture.network} network; name a Transformer")
+    if config.architecture.idea is not None:
+        raise InputError(f"{folder}: {config.model} has an idea, which the page cannot express; name another")
     languages = f"{config.source} to {config.target}" if config.kind == "translation" else "parser"
     corpus = config.corpus
     text = f"{config.model} ({languages}), {config.training['parameters']:,} parameters, trained on "
