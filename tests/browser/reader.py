@@ -10,7 +10,7 @@ const { bytesOf, readTensors } = await import("vectors");
 const { beamSearch, limitOf } = await import("beam");
 const { computed } = await import("sentence");
 const [about] = JSON.parse(document.querySelector("script.packages").textContent);
-const subwords = new Subwords(bytesOf(about.subwords));
+const subwords = new Subwords(bytesOf(JSON.parse(document.querySelector("script.subwords").textContent)[0]));
 const model = new Transformer(about.config.architecture, readTensors(bytesOf(about.weights).buffer));
 const loaded = { model, subwords, config: about.config };
 const ended = (steps) => {

@@ -24,6 +24,8 @@ let forced = []; // ids that a reader has chosen for the beginning of the output
 let own = null; // the ids of the model's own output, once the beam has found it
 let turn = 0; // counts what was asked; older work stops
 
+const vocabularies = read("subwords");
+
 /** The packages of the page. Each is read when it is first needed. */
 const packages = read("packages").map(({ weights, subwords, ...about }) => {
   let whole;
@@ -33,7 +35,7 @@ const packages = read("packages").map(({ weights, subwords, ...about }) => {
       whole ??= {
         ...about,
         model: new Transformer(about.config.architecture, readTensors(bytesOf(weights).buffer)),
-        subwords: new Subwords(bytesOf(subwords)),
+        subwords: new Subwords(bytesOf(vocabularies[subwords])),
       };
       return whole;
     },

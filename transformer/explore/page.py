@@ -29,11 +29,14 @@ def explored(folders: Sequence[tuple[Path, PackageConfig]], examples: Sequence[s
     verdicts = _verdicts(claims) if claims else {}
     for package, (_, config) in list(zip(packages, folders, strict=True))[1:]:
         package["facts"]["claims"] = verdicts.get(f"{config.task}/{config.model}".removeprefix("ende/"), [])
+    subwords = list(dict.fromkeys(package["subwords"] for package in packages))  # rows of a task share theirs
+    for package in packages:
+        package["subwords"] = subwords.index(package["subwords"])
     name = packages[0]["name"] if len(packages) == 1 else f"{len(packages)} models"
     parts = {
         "title": escape(f"The Transformer: {name}"),
         "style": "".join(path.read_text("utf-8") for path in sorted(FOLDER.glob("*.css"))),
-        "data": _script("packages", packages) + _script("examples", list(examples)),
+        "data": _script("packages", packages) + _script("subwords", subwords) + _script("examples", list(examples)),
         "modules": _modules(),
     }
     html = (FOLDER / "page.html").read_text("utf-8")
