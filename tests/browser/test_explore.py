@@ -41,6 +41,7 @@ def test_a_sentence_is_translated_as_one_types_and_goes_on_from_a_subword_that_o
     settled(tab)
     assert texts(tab, "#output-steps span")[:2] == ["\u2581Ein", other]
     assert text(tab, "#translation").startswith(f"Ein {other[1:]}")
+    assert tab.value("document.activeElement.ariaLabel").startswith(f"step 2: {other}")
     tab.point("#own", click=True)
     settled(tab)
     assert text(tab, "#translation") == own

@@ -23,9 +23,11 @@ export function show(given) {
     const said = { "aria-label": `step ${i + 1}: ${piece}, ${share}`, onclick: () => (clearInterval(playing), go(i)) };
     return element("button", { ...look, ...said }, element("span", {}, piece), element("small", {}, share));
   });
+  const focused = ["output-steps", "next", "own"].some((id) => $(id).contains(document.activeElement));
   $("output-steps").replaceChildren(...steps);
   $("own").hidden = !forced;
   go(Math.min(place, steps.length - 1));
+  if (focused) steps[place].focus(); // what had the focus is gone
 }
 
 /** Go to a step: its ten likeliest subwords, what it reads, and a parser's tree with the brackets so far. */
