@@ -33,12 +33,16 @@ def shipped(root: Path) -> list[Path]:
 
 
 def write_model(root: Path, package: Path, site: Path) -> None:
-    """Write the page in which a shipped package runs."""
-    tiny = "base" in package.parts  # Transformer-Tiny reads lower-cased text, whose full stops stand apart
+    """Write the page in which a shipped package runs. Beside base stand the other rows that were trained as it was."""
+    _, task, model, *run = package.parts
+    rows = [each for each in shipped(root) if each.parts[1] == task and list(each.parts[3:]) == run]
+    beside = [each for each in rows if each != package] if model == "base" else []
+    packages = [(root / each, read_package_config(root / each)) for each in (package, *beside)]
+    tiny = packages[0][1].corpus["corpus"] == "multi30k-tokenised"  # lower-cased text, whose full stops stand apart
     examples = [text.lower().replace(".", " .") if tiny else text for text in EXAMPLES]
     target = site / package / "explore.html"
     target.parent.mkdir(parents=True, exist_ok=True)
-    write_page(target, [(root / package, read_package_config(root / package))], examples)
+    write_page(target, packages, examples, root / RELEASED / "replication/tables/claims.csv")
 
 
 def experiment_page(root: Path, name: str) -> str:

@@ -139,7 +139,7 @@ def test_a_sentence_that_no_model_can_read_is_refused(house, tmp_path, refused, 
     assert not list(tmp_path.iterdir())
 
 
-def test_explore_writes_one_page_of_several_packages_and_refuses_another_network(
+def test_explore_writes_one_page_of_several_packages_and_refuses_another_network_or_table(
     house, tmp_path, refused, change_package
 ):
     other, page = shutil.copytree(house.package, tmp_path / "other"), tmp_path / "page.html"
@@ -156,6 +156,9 @@ def test_explore_writes_one_page_of_several_packages_and_refuses_another_network
     change_package(other, architecture={**config["architecture"], "network": "recurrent", "N": 2})
     line = arguments("explore", package=other, output=page)
     refused(line, f"{other}: base has a recurrent network; name a Transformer")
+    (tmp_path / "claims.csv").write_text("Claim,Verdict\nOne head is worse,reproduced\n")
+    line = arguments("explore", package=house.package, output=page, claims=tmp_path / "claims.csv")
+    refused(line, f"{tmp_path / 'claims.csv'}:2: has no Measure; name a claims.csv")
     assert not page.exists()
 
 
