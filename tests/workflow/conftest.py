@@ -1,7 +1,10 @@
 import csv
+import http.server
 import json
 import math
 import random
+import threading
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -32,13 +35,12 @@ class SyntheticResults:
         path.write_text(value if isinstance(value, str) else json.dumps(value))
         return str(path)
 
-    def run(self, task, model, seed=1, part="dev", average=1, p=None, training=None, compared=None, **scores):
+    def run(self, task, model, seed=1, part="dev", average=1, p=None, training=None, **scores):
         """Write a run's scores and its package's record of the training. `training` adds keys to this record.
 
         `scores` replaces keys of the scores.
 
-        With `p`, also its comparison with base: that of the randomisation, and half of it of the bootstrap. `compared`
-        adds keys to it.
+        With `p`, also its comparison with base: that of the randomisation, and half of it of the bootstrap.
         """
         head = {"task": task, "model": model, "seed": seed}
         decoding = {"average": average, "part": part, "sentences": 900}
@@ -59,7 +61,6 @@ class SyntheticResults:
         comparison = {
             "bootstrap": {"p": (p or 0) / 2, "signature": "bs:1000|seed:12345"},
             "randomisation": {"p": p, "signature": "ar:1000|seed:12345"},
-            **(compared or {}),
         }
         return SimpleNamespace(
             task=task,
@@ -150,23 +151,6 @@ class SyntheticResults:
         ]
         return {"times": [self.write(f"step_time/{task}.json", record)]}
 
-    def complexity(self):
-        """complexity.json with two lengths and widths. Additive attention has only the first of each."""
-        published = yaml.safe_load((ROOT / "config" / "published.yaml").read_text())
-        point = {"seconds": 0.002, "flops": 3e6, "bytes": 5e6}
-        layers = {}
-        for name in (row["layer"] for row in published["table1"]):
-            n = (16, 32, 64)[: 2 if "additive" in name else 3]
-            by = {"n": [point | {"n": each, "d": 128} for each in n]}
-            by["d"] = [point | {"n": 32, "d": each} for each in (64, 128, 256)]
-            fit = {"seconds": 1.23, "flops": 2.0, "bytes": 0.97}
-            exponents = {"n": fit | {"from": n[-2], "to": n[-1]}, "d": fit | {"from": 128, "to": 256}}
-            counts = {"sequential": {"16": 2, "32": 2}, "path": {"16": 15, "32": 31}}
-            layers[name] = {"by": by, "exponents": exponents, **counts}
-        sizes = {"n": [16, 32, 64], "d": [64, 128, 256], "k": 3, "r": 32, "d_k": 64}
-        record = {"sizes": sizes, "device": "abacus", "threads": 1, "layers": layers}
-        return {"complexity": self.write("complexity.json", record)}
-
 
 def declared(room, kind):
     """The first table or figure of a room, such as table3 of tables.table3, or of the folder claims."""
@@ -188,6 +172,23 @@ def history(seed):
         loss = floor + 5 * math.exp(-step / 300) + rng.uniform(-0.1, 0.1)
         lines.append(f"{step},{loss},0.001,0.5,9000,{math.exp(loss - 0.5) if step % 250 == 0 else ''}")
     return "\n".join(lines) + "\n"
+
+
+@pytest.fixture
+def server(tmp_path):
+    """A server's folder, its URL, and the requests that it got."""
+    folder = tmp_path / "served"
+    folder.mkdir()
+    asked = []
+
+    class Handler(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *_):
+            asked.append(self.path)
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=folder)) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield folder, f"http://127.0.0.1:{server.server_port}", asked
+        server.shutdown()
 
 
 @pytest.fixture
