@@ -1,5 +1,7 @@
 """The site, made by `make site`. Its pages are those of this project, where they lie."""
 
+import logging
+import os
 import sys
 import tomllib
 from pathlib import Path
@@ -24,6 +26,9 @@ include_patterns = [
 exclude_patterns = [".*", "results/site", "tests", "benchmarks", "transformer", "workflow"]
 
 myst_heading_anchors = 4
+# The notebook's kernel finds this clone's modules and says nothing, and nor does what runs it.
+os.environ |= {"PYTHONPATH": str(ROOT), "JUPYTER_PATH": str(ROOT / "docs/_ext")}
+logging.getLogger("traitlets").setLevel(logging.WARNING)
 nb_execution_mode = "force"  # docs/notebook.md runs each time
 nb_execution_raise_on_error = True
 nb_execution_timeout = 120
