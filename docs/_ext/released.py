@@ -8,6 +8,7 @@ from transformer.explore.page import write_page
 from transformer.package.config import read_package_config
 from workflow.results import load
 from workflow.results.common.figure import Figure
+from workflow.results.common.table_formats import GUIDE
 
 RELEASED = Path("results/released")
 FIGURES = [result for _, result in load() if isinstance(result, Figure)]
@@ -81,7 +82,8 @@ def table_page(path: Path) -> str:
     body = re.search(r"<(section|table).*(?=</html>)", path.with_suffix(".html").read_text("utf-8"), re.DOTALL)
     if not body:
         raise ValueError(f"{path.with_suffix('.html')}: has no table; make it again")
-    apart = body[0].replace("</td>", "</td> ")
+    guide = f"<a href='../../../../{GUIDE.removesuffix('.md')}.html'>{GUIDE}</a>"
+    apart = body[0].replace("</td>", "</td> ").replace(f": {GUIDE}", f": {guide}")
     return (
         f"# {_title(path)}, `{path.parents[1].name}`\n\n"
         f"```{{raw}} html\n<div class=whole>\n{apart}</div>\n```\n\n"
