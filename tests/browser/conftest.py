@@ -124,10 +124,10 @@ def tab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
 def opened(tab, tmp_path):
     """Opens the page of some packages; at the end, the browser must have had nothing to complain about."""
 
-    def open_page(*folders, width=1280, dark=False, examples=("the cat sees a dog .",), claims=None):
+    def open_page(*folders, width=1280, dark=False, examples=("the cat sees a dog .",), claims=None, query=""):
         path = tmp_path / "explore.html"
         write_page(path, [(folder, read_package_config(folder)) for folder in folders], examples, claims)
-        tab.open(path, width, dark)
+        tab.open(path, width, dark, query)
 
     yield open_page
     assert not tab.complaints

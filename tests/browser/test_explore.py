@@ -110,6 +110,12 @@ def test_what_comes_later_is_masked_and_what_is_not_divided_by_the_root_is_peake
     assert tab.value("document.querySelectorAll('#matrix .masked').length") == words * (words - 1) / 2
 
 
+def test_a_link_leads_to_its_part_although_what_is_above_it_grows(tab, opened, save):
+    opened(save(N=2), query="#h-weight")
+    settled(tab)
+    assert wait(tab, "Math.abs(document.getElementById('h-weight').getBoundingClientRect().top) < 2")
+
+
 def test_an_embedding_and_its_position_add_up(tab, opened, save):
     folder = save()
     opened(folder)

@@ -143,6 +143,7 @@ async function update(ended = false) {
     }
   }
   await showTaken(line, ids, asked);
+  if (asked === 1) $(location.hash.slice(1))?.scrollIntoView(); // what stands above a link's place has grown
   await showBeside(asked);
 }
 
