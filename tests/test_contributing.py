@@ -44,6 +44,6 @@ def test_a_metric(change):
 @pytest.mark.workflow
 def test_a_table(change):
     printed = change("A table")
-    assert re.search(r"^write_learning_rates +1$", printed, re.MULTILINE)
+    assert re.search(r"^write_warmups +1$", printed, re.MULTILINE)
     assert "| base " in printed
-    assert "**Learning rates**" in printed
+    assert "**Warmups**" in printed
