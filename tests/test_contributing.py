@@ -23,7 +23,7 @@ def change(tmp_path, copy_project):
 
 
 def test_each_change_has_diffs_and_commands():
-    assert list(STEPS) == ["A row", "A metric", "A table", "A corpus"]
+    assert list(STEPS) == ["A row", "A metric", "A table"]
     assert all({kind for kind, _ in steps} == {"diff", "sh"} for steps in STEPS.values())
 
 
@@ -44,16 +44,6 @@ def test_a_metric(change):
 @pytest.mark.workflow
 def test_a_table(change):
     printed = change("A table")
-    assert re.search(r"^write_learning_rates +1$", printed, re.MULTILINE)
+    assert re.search(r"^write_warmups +1$", printed, re.MULTILINE)
     assert "| base " in printed
-    assert "**Learning rates**" in printed
-
-
-@pytest.mark.workflow
-def test_a_corpus(change, tmp_path):
-    for part in ("train", "dev", "test"):
-        for language in ("en", "de"):
-            (tmp_path / f"{part}.{language}").write_text(f"{part} {language} one .\n")
-    printed = change("A corpus")
-    assert '"description": "Proverbs, English with their German translations"' in printed
-    assert re.search(r"^train +1$", printed, re.MULTILINE)
+    assert "**Warmups**" in printed
