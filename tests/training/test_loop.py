@@ -354,6 +354,21 @@ def test_a_step_follows_the_schedule_and_counts_the_targets_and_three_forward_pa
     assert trainer.state.flops == 3 * forward_flops(trainer.config.architecture, VOCABULARY, lengths)
 
 
+def pairs_of(*sides):
+    """Pairs in memory, from ids of sources and of targets."""
+    return Pairs.of([pack(*sides, VOCABULARY)])
+
+
+def test_the_loss_falls_during_training(tmp_path, run_config):
+    pairs = pairs_of([[n, 1] for n in range(7, 15)], [[n, 5, n, 6, 1] for n in range(7, 15)])
+    config = run_config(steps=100, P_drop=0.0, eps_ls=0.0, checkpoint_every=1, warmup=30)
+    trainer = Trainer(config, VOCABULARY, pairs, pairs, tmp_path / "state", CPU)
+    trainer.train()
+    assert trainer.state.history[0][1] > 3
+    assert trainer.state.history[-1][1] < 1
+    assert trainer.state.history[-1][5] == pytest.approx(np.exp(trainer.state.history[-1][1]), rel=0.1)
+
+
 @pytest.mark.parametrize(
     ("value", "step", "changes", "checked"),
     [
@@ -370,11 +385,6 @@ def test_a_loss_that_is_not_finite_stops_the_run_and_names_its_step(start, value
         trainer.train()
     assert trainer.state.step == checked
     assert not (trainer.folder / "step-12.safetensors").exists()
-
-
-def pairs_of(*sides):
-    """Pairs in memory, from ids of sources and of targets."""
-    return Pairs.of([pack(*sides, VOCABULARY)])
 
 
 def test_dev_pairs_beyond_the_learned_positions_do_not_stop_the_training(start):
