@@ -23,18 +23,6 @@ if these are compared. On the right the diamond is the mean difference, and the 
 in the first look, more in later ones). To the right of the vertical line it is in favour of the row. The shaded area
 is the margin within which two rows count as alike.
 """
-NOTES = [
-    "The difference is in points of BLEU (tokenised), or in percent less perplexity, on dev; positive is in favour of "
-    "the row. Better and worse: a two-sided t test shows a difference, so the interval excludes zero. Alike: two "
-    "one-sided tests show that the difference is less than the margin. Both can hold. Undecided: neither does.",
-    "The chance that any of these statements is false is at most 5 %, in both measures and all looks together: the "
-    "k-th look is decided at 4 % x 0.2^(k-1), half of it for each measure. The p-values are doubled, to be compared "
-    "with the level of the look; the interval has the same level. A look is a set of seeds that was judged.",
-    "Could show is the least difference that these seeds would have shown, with the same spread. A true difference of "
-    "that size is found in a little more than half of all trials.",
-    "This is about other seeds. It says nothing about another text, or about models of another size. It assumes that "
-    "the differences of seeds are normally distributed.",
-]
 VERDICTS = {"better": COLOURS[2], "worse": COLOURS[1], "alike": COLOURS[0], "undecided": "#555555"}
 
 
@@ -105,15 +93,9 @@ def content(job: Job) -> Content:
     answer = read_json(job.input.answer)
     rows = [*(measured(answer, name) for name in answer["measures"]), *costs(answer)]
     looks = ", then ".join(f"{len(seeds)} seeds ({', '.join(map(str, seeds))})" for seeds in answer["looks"])
-    count = len(answer["looks"])
-    counted = f"Looks: {count}, with {looks}; this one is decided at {100 * answer['level']:.3g} %."
-    made = [
-        f"The scores of {answer['against']} are the released ones, results/released/*/scores.tar.gz.",
-        *circumstances(answer["times"]),
-        "How much more time a step takes is the geometric mean of the rounds' ratios, not the quotient of the two "
-        "times; the interval is one of 95 % over rounds. FLOPs are those of matrix products without padding.",
-    ]
-    return Content(rows, 2, [*answer["sentences"], counted, *NOTES, *job.params.notes], made)
+    counted = f"Looks: {len(answer['looks'])}, with {looks}; this one is decided at {100 * answer['level']:.3g} %."
+    notes = [*answer["sentences"], counted, *job.params.notes, circumstances(answer["times"])]
+    return Content(rows, 2, notes)
 
 
 def draw(job: Job) -> list[Drawing]:
