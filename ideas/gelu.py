@@ -15,7 +15,6 @@ class GELU(nn.Module):
         self.inner, self.outer = feed_forward.inner, feed_forward.outer
 
     def forward(self, x):
-        """[B, T, D] to [B, T, D]."""
         return self.outer(F.gelu(self.inner(x)))
 
 

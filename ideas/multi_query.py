@@ -11,40 +11,27 @@ class MultiQuery:
     """Repeats the one head of keys and values for all heads of queries."""
 
     def multi_head(self, q, keys_values, mask):
-        """[B, H, T, K] to [B, T, D]."""
         return super().multi_head(q, KeysValues(*(x.expand(-1, self.h, -1, -1) for x in keys_values)), mask)
 
 
-class MultiQuerySelfAttention(MultiQuery, SelfAttention):
-    """Self-attention."""
-
-    def __init__(self, config):
-        super().__init__(config)
-        self.sizes = self.keys_width, config.d_k, config.d_v
-        self.query_key_value = xavier_linear(config.d_model, sum(self.sizes))
-
+class OfSelf(MultiQuery, SelfAttention):
     def heads(self, x):
-        """h heads of queries, one of keys and one of values."""
-        q, k, v = self.query_key_value(x).split(self.sizes, -1)
-        return split_heads(q, self.h), split_heads(k, 1), split_heads(v, 1)
+        q, *keys_values = self.query_key_value(x).split(self.sizes, -1)
+        return split_heads(q, self.h), *(split_heads(each, 1) for each in keys_values)
 
 
-class MultiQueryEncoderDecoderAttention(MultiQuery, EncoderDecoderAttention):
-    """Attention of the decoder over the encoder's output."""
-
-    def __init__(self, config):
-        super().__init__(config)
-        self.sizes = config.d_k, config.d_v
-        self.key_value = xavier_linear(config.d_model, sum(self.sizes))
-
+class OfEncoder(MultiQuery, EncoderDecoderAttention):
     def keys_values(self, encoded):
-        """One head of keys and one of values."""
         return KeysValues(*(split_heads(x, 1) for x in self.key_value(encoded).split(self.sizes, -1)))
 
 
 def change(model):
     """Replace all attentions."""
+    config, sizes = model.config, (model.config.d_k, model.config.d_v)
     for layer in [*model.encoder, *model.decoder]:
-        layer.self_attention = MultiQuerySelfAttention(model.config)
+        layer.self_attention = own = OfSelf(config)
+        own.sizes = own.keys_width, *sizes
+        own.query_key_value = xavier_linear(config.d_model, sum(own.sizes))
     for layer in model.decoder:
-        layer.encoder_attention = MultiQueryEncoderDecoderAttention(model.config)
+        layer.encoder_attention = other = OfEncoder(config)
+        other.sizes, other.key_value = sizes, xavier_linear(config.d_model, sum(sizes))

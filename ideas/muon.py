@@ -21,24 +21,20 @@ class Muon(torch.optim.Optimizer):
 
     @torch.no_grad()
     def step(self):
-        """Update the parameters."""
         for group in self.param_groups:
-            for p in group["params"]:
-                state = self.state[p]
-                state["step"], m = state.get("step", 0) + 1, state.setdefault("m", torch.zeros_like(p))
-                if group["matrices"]:
-                    m.mul_(0.95).add_(p.grad)
-                    p.sub_(group["lr"] * 0.2 * max(p.shape) ** 0.5 * orthogonal(p.grad + 0.95 * m))
-                else:
-                    v = state.setdefault("v", torch.zeros_like(p))
-                    m.lerp_(p.grad, 0.1), v.lerp_(p.grad.square(), 0.02)
-                    unbiased_m, unbiased_v = m / (1 - 0.9 ** state["step"]), v / (1 - 0.98 ** state["step"])
-                    p.sub_(group["lr"] * unbiased_m / (unbiased_v.sqrt() + 1e-9))
+            [p], state = group["params"], self.state[group["params"][0]]
+            t, m = state.get("step", 0) + 1, state.setdefault("m", torch.zeros_like(p))
+            state["step"] = t
+            if group["matrix"]:
+                m.mul_(0.95).add_(p.grad)
+                p.sub_(group["lr"] * 0.2 * max(p.shape) ** 0.5 * orthogonal(p.grad + 0.95 * m))
+            else:
+                v = state.setdefault("v", torch.zeros_like(p))
+                m.lerp_(p.grad, 0.1), v.lerp_(p.grad.square(), 0.02)
+                p.sub_(group["lr"] * m / (1 - 0.9**t) / ((v / (1 - 0.98**t)).sqrt() + 1e-9))
 
 
 def optimizer(model):
-    """The optimizer; its learning rates are factors of the schedule's (equation 3)."""
-    named = [*model.named_parameters()]
-    matrices = [p for name, p in named if p.ndim == 2 and name.endswith("weight")]
-    others = [p for name, p in named if not (p.ndim == 2 and name.endswith("weight"))]
-    return Muon([{"params": matrices, "matrices": True}, {"params": others, "matrices": False}], {"lr": 1.0})
+    """A group for each parameter; learning rates are factors of the schedule's (equation 3)."""
+    matrices = {name: p.ndim == 2 and name.endswith("weight") for name, p in model.named_parameters()}
+    return Muon([{"params": [p], "matrix": matrices[name]} for name, p in model.named_parameters()], {"lr": 1.0})

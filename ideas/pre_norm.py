@@ -13,7 +13,6 @@ class PreNorm(Residual):
     """x + Dropout(Sublayer(LayerNorm(x)))."""
 
     def around(self, x, sub_layer):
-        """[..., D] to [..., D]."""
         return x + F.dropout(sub_layer(self.norm(x)), self.dropout, self.training).type_as(x)
 
 

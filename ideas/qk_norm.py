@@ -18,17 +18,14 @@ class QKNorm(DotProductAttention):
         self.g = nn.Parameter(torch.full((h, 1, 1), length * (length - 1.0)).log2())
 
     def normal(self, q, keys_values):
-        """Normalised queries and keys, with values."""
         k = keys_values.keys
         q, k = (self.g * F.normalize(q, dim=-1)).type_as(q), F.normalize(k, dim=-1).type_as(k)
         return q, keys_values._replace(keys=k)
 
     def weights(self, q, keys_values, mask):
-        """[B, H, T, S]."""
         return super().weights(*self.normal(q, keys_values), mask)
 
     def forward(self, q, keys_values, mask):
-        """[B, H, T, E]."""
         return super().forward(*self.normal(q, keys_values), mask)
 
 

@@ -18,7 +18,6 @@ class SwiGLU(nn.Module):
         self.outer = xavier_linear(width, d_model)
 
     def forward(self, x):
-        """[B, T, D] to [B, T, D]."""
         return self.outer(F.silu(self.gate(x)) * self.inner(x))
 
 

@@ -207,7 +207,13 @@ WRONG = [  # lines, those of `change`, and what is said of them
         r"mine\.py: RuntimeError: Attempting to broadcast",
     ),
     (module("self.inner(x) if x.sum() > 0 else x"), USE, r"line 8 .*FLOPs are counted without values"),
+    (module("self.inner(x) if torch.rand(()) < 0.5 else x"), USE, r"line 8 .*FLOPs are counted without values"),
     (module("self.inner(x.flip(1))"), USE, "a position must read no later one"),
+    (
+        module("self.inner(x) * self.x"),
+        [*every("layer.position_wise = Module()"), "    layer.position_wise.x = torch.rand(16)"],
+        "a model with the saved weights gives other logits",
+    ),
     (["def optimizer(model): return 1"], [], r"returns int, and not a torch\.optim\.Optimizer"),
     (["def optimizer(model): return torch.optim.SGD([model.embedding], lr=1.0)"], [], r"leaves out encoder\.0"),
     (["def optimizer(model): return torch.optim.LBFGS(model.parameters())"], [], r"LBFGS\.step\(\) missing"),

@@ -61,8 +61,8 @@ def built_flops(config: ModelConfig, vocabulary: int) -> tuple[Polynomial, float
         model = _on_meta(config, vocabulary)
 
         def count(source: int, target: int) -> int:
-            ids = (torch.ones(1, UNIT * times, dtype=torch.long, device="meta") for times in (source, target))
-            with FlopCounterMode(display=False) as counter:
+            with FlopCounterMode(display=False) as counter, torch.device("meta"):
+                ids = (torch.ones(1, UNIT * times, dtype=torch.long) for times in (source, target))
                 output.append(model.logits(model(*map(Rows.of, ids))))
             return counter.get_total_flops()
 
@@ -110,27 +110,34 @@ def own_optimizer(model: Network) -> Optimizer | None:
 def check_idea(model: Network) -> None:
     """Raises InputError if a model with an idea cannot be trained and decoded, before hours are spent on it.
 
-    It computes the same logits in a search, subword by subword, as for packed rows at once. Otherwise an output depends
-    on later subwords or on other sentences, or the cache lacks what it depends on. The weights of a copy get noise
-    before, because a change may begin without effect. Also raises the errors of `built_flops`.
+    A model with the same saved weights must compute the same logits, for packed rows at once and in a search, subword
+    by subword. Else an output depends on what is not saved, on later subwords or on other sentences, or the cache lacks
+    what it depends on. Weights get noise before, because a change may begin without effect. Also raises the errors of
+    `built_flops`.
     """
     code = model.config.idea or ""
     built_flops(model.config, len(model.embedding))
     sides = [[[3, 2, 3, 2, END], [2, END]], [[2, 2, 3, END], [3, 3, 2, 3, 2, END]]]
     with torch.random.fork_rng(devices=[]), torch.no_grad(), blaming(code, everything=True):
-        model = copy.deepcopy(model).eval()
+        model, loaded = copy.deepcopy(model).eval(), network(model.config, len(model.embedding)).eval()
         for parameter in model.parameters():
             parameter.add_(0.1 * torch.randn_like(parameter))
-        packed = (Rows.of(torch.tensor([[*side[0], *side[1]]])) for side in sides)
-        whole = model.logits(model(*packed))[0].split([len(each) for each in sides[1]])
+        loaded.load_state_dict(model.state_dict())
+        packed = [Rows.of(torch.tensor([[*side[0], *side[1]]])) for side in sides]
+        trained, whole = (each.logits(each(*packed))[0] for each in (model, loaded))
         source, target = (
             torch.nn.utils.rnn.pad_sequence([torch.tensor(each) for each in side], True, PADDING) for side in sides
         )
-        search = model.begin(source)
+        search = loaded.begin(source)
         steps = [search.logits(target[:, i - 1, None] if i else None) for i in range(target.size(1))]
-    for number, expected in enumerate(whole):
-        found = torch.cat([step[number] for step in steps[: len(expected)]])
-        if not torch.allclose(found, expected, rtol=1e-3, atol=1e-3):
-            text = "decoding subword by subword gives other logits than training, which sees whole sentences"
-            why = "a position must read no later one and no other sentence, and what it reads must be in the cache"
-            raise InputError(f"{name_of(code)}: {text}; {why}")
+    found = torch.cat([torch.cat([step[i] for step in steps[: len(each)]]) for i, each in enumerate(sides[1])])
+    for one, text in (
+        (trained, "a model with the saved weights gives other logits; what is drawn must be a Parameter or a buffer"),
+        (
+            found,
+            "decoding subword by subword gives other logits than training, which reads whole rows; a position must "
+            "read no later one and no other sentence, and what it reads must be in the cache",
+        ),
+    ):
+        if not torch.allclose(one, whole, rtol=1e-3, atol=1e-3, equal_nan=True):
+            raise InputError(f"{name_of(code)}: {text}")

@@ -32,7 +32,7 @@ def read_idea(path: str) -> str:
             kept = [each for each in node.body if not _is_text(each)]
             node.body = kept if kept or isinstance(node, ast.Module) else [ast.Pass()]
     code = f"{ast.unparse(tree)}\n"
-    _files[code] = path, content
+    _files.setdefault(code, (path, content))
     return code
 
 
@@ -107,8 +107,10 @@ def blaming(code: str | None, everything: bool = False) -> Iterator[None]:
         lines = [each.lineno or 1 for each in traceback.extract_tb(error.__traceback__) if each.filename == name]
         if not code or not (lines or everything):
             raise
-        place = f"{name}, line {lines[-1]} ({content.decode().splitlines()[lines[-1] - 1].strip()})" if lines else name
-        remedy = ""
+        place, remedy = name, ""
+        if lines:
+            text = content.decode(errors="replace").split("\n")[lines[-1] - 1].strip()
+            place = f"{name}, line {lines[-1]} ({text})"
         if "meta" in str(error):
             remedy = "; FLOPs are counted without values, so an idea may read none (`.item()`, `if tensor`)"
         raise InputError(f"{place}: {one_line(error)}{remedy}") from error
