@@ -24,12 +24,18 @@ def software() -> dict[str, str]:
 
 def commit(folder: Path) -> str:
     """The commit of the work tree `folder`, with `-dirty` if tracked files have changed; `unknown` without git."""
+    return _git(folder, "describe", "--always", "--dirty", "--exclude=*", "--abbrev=40") or "unknown"
+
+
+def changed_code() -> list[str]:
+    """The tracked files of code that differ from the last commit. Empty without git."""
+    return _git(ROOT, "diff", "--name-only", "HEAD", "--", "transformer", "workflow").splitlines()
+
+
+def _git(folder: Path, *arguments: str) -> str:
     # Both options are given, so that git does not use the repository of a parent folder.
     git = ("git", f"--git-dir={folder / '.git'}", f"--work-tree={folder}")
     try:
-        described = subprocess.run(
-            (*git, "describe", "--always", "--dirty", "--exclude=*", "--abbrev=40"), capture_output=True, text=True
-        )
+        return subprocess.run((*git, *arguments), cwd=folder, capture_output=True, text=True).stdout.strip()
     except OSError:
-        return "unknown"
-    return described.stdout.strip() or "unknown"
+        return ""

@@ -1,0 +1,165 @@
+"""All ideas of the ledger beside released rows, in a table and a picture, and a picture of why one run fools you."""
+
+from collections.abc import Sequence
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+
+from workflow.results.common.cells import power
+from workflow.results.common.drawing import COLOURS, Axes, Drawing, literal, panels
+from workflow.results.common.figure import Figure
+from workflow.results.common.plan import Content, Job, Plan, Row
+from workflow.results.common.records import read_yaml
+from workflow.results.common.result import EVERY, Selection, Table
+from workflow.results.ideas.check import SMALL
+from workflow.results.ideas.ledger import LEDGER, Entry, State, numbers, read, states
+from workflow.results.ideas.released import KNOWN, archives, compared, released
+
+CAPTION = """\
+**Ideas**: changes of base that were screened, and those that were confirmed with fresh seeds. A positive difference is
+in favour of the idea. See first the status: only a confirmation is a win.
+"""
+PICTURE = """\
+**Ideas.** The diamond is the mean difference from base, and the line is its interval: of 95 %, or for a confirmation as
+wide as its level. To the right of the vertical line it is in favour of the idea. Only a confirmation is a win.
+"""
+ONE_RUN = """\
+**Why one run fools you.** The fifteen released runs of base differ in their seeds alone. On the left one of them is
+compared with another one, as if it were a new model. On the right the best of twenty is. To the right of the vertical
+line the identical model looks better than base.
+"""
+NOTES = [
+    "Differences are in percent less perplexity and in points of BLEU (tokenised) on dev. Known, screened: intervals of "
+    "95 %, Welch's t. Known are released rows of later ideas, with all their seeds. Screened ideas have five. Of many ideas "
+    "that change nothing some look better, so neither is a win.",
+    "Confirmed: ten fresh seeds alone, in a one-sided test at 0.05 / (k (k + 1)), half for each measure. k counts this "
+    "confirmation and those before it that did not win, so the chance of any false win is at most 5 % in a ledger. "
+    "Withdrawn: begun, without a result; it did not win.",
+    "This is about other seeds. It says nothing about other texts, longer trainings, or models of another size.",
+]
+COLOUR = {"confirmed": COLOURS[2], "not confirmed": COLOURS[1], "withdrawn": COLOURS[1], "screened": COLOURS[0]}
+IDENTICAL = 20
+
+
+def plan(selection: Selection) -> Plan:
+    """The ledger, the released scores, and the answers that the experiment asks for, after which it has their lines."""
+    ledger = [str(LEDGER)] if LEDGER.exists() else []
+    return Plan({"ledger": ledger, "released": list(map(str, archives())), "published": selection.numbers})
+
+
+def every(job: Job) -> list[State]:
+    """What is known of each idea: of released rows, and of those in the ledger."""
+    from workflow.experiment.config import read_experiment
+
+    experiment, paths = read_experiment([SMALL]), list(map(Path, job.input.released))
+    base, found = released(experiment, "base", paths), []
+    for row in read_yaml(job.input.published)["positions"]:
+        if row["model"] in KNOWN:
+            runs = released(experiment, row["model"], paths)
+            training = next(iter(runs.values())).package["training"]
+            entry = Entry("", row["model"], f"{row['name']}: {row['source']}", "", "small/base", "known")
+            costs = {"parameters": str(training["parameters"]), "flops": str(training["flops"] / training["steps"])}
+            measured = {name: compared(name, runs.values(), base.values()) for name in ("perplexity", "bleu")}
+            seeds = " ".join(map(str, runs))
+            found.append(State("known", "", entry._replace(seeds=seeds, **costs, **numbers(measured))))
+    return found + [each for path in job.input.ledger for each in states(read(Path(path)))]
+
+
+def content(job: Job) -> Content:
+    """The table and its notes."""
+    published = read_yaml(job.input.published)
+    others = published["ideas"]
+    return Content([row(each, others.get(each.entry.idea, "")) for each in every(job)], 3, NOTES, csv_only=("of",))
+
+
+def row(state: State, others: str) -> Row:
+    """The row of an idea."""
+    status, k, entry = state
+
+    def signed(name: str, unit: str) -> Row:
+        low, mean, high = (getattr(entry, f"{name}{end}") for end in ("_low", "", "_high"))
+        heading = "Perplexity" if unit else "BLEU"
+        cells = [f"{float(each):+z.1f}{unit}" if each else "" for each in (mean, low, high)]
+        return {(heading, "in favour"): cells[0], (heading, "interval"): " to ".join(filter(None, cells[1:]))}
+
+    return {
+        ("Idea", ""): entry.idea,
+        ("What", ""): entry.what,
+        ("Status", ""): status + f" (k = {k})" * bool(k),
+        **signed("perplexity", " %"),
+        **signed("bleu", ""),
+        ("Parameters", ""): f"{int(entry.parameters):,}" if entry.parameters else "",
+        ("FLOPs of a step", ""): power(float(entry.flops)) if entry.flops else "",
+        ("A step is longer by", ""): f"{float(entry.longer):+z.0f} %" if entry.longer else "",
+        ("Narang et al. (2021)", ""): others,
+        **{(name.title(), "of"): getattr(entry, name) for name in ("against", "seeds", "device", "precision", "torch")},
+        ("Commit", "of"): entry.commit,
+    }
+
+
+def draw(job: Job) -> list[Drawing]:
+    """A panel for each measure."""
+    ideas = every(job)
+    figure, [axes] = panels(1, 2, 7.2, 0.7 + 0.2 * len(ideas), sharey=True)
+    for panel, name, unit in zip(axes, ("perplexity", "bleu"), ("% less perplexity", "points of BLEU"), strict=True):
+        for height, (status, _, entry) in enumerate(ideas):
+            low, mean, high = (getattr(entry, f"{name}{end}") for end in ("_low", "", "_high"))
+            if mean:
+                colour = COLOUR.get(status, "#777777")
+                panel.plot([float(low), float(high)], [height, height], color=colour, linewidth=1.4)
+                filled = colour if status == "confirmed" else "white"
+                panel.plot(float(mean), height, "D", color=colour, markerfacecolor=filled, markersize=4.5)
+        panel.axvline(0, color="black", linewidth=0.8)
+        panel.set(xlabel=f"{unit}, in favour", ylim=(len(ideas) - 0.5, -0.5))
+    labels = [f"{literal(entry.idea)}, {status}" for status, _, entry in ideas]
+    axes[0].set_yticks(range(len(ideas)), labels)
+    return [figure]
+
+
+def draw_one_run(job: Job) -> list[Drawing]:
+    """How often an identical model looks better, alone and as the best of several."""
+    from workflow.experiment.config import read_experiment
+
+    runs = released(read_experiment([SMALL]), "base", list(map(Path, job.input.released)))
+    scores = np.array([each.scores["paper_bleu"]["score"] for each in runs.values()])
+    figure, [axes] = panels(1, 2, 7.2, 2.2, sharey=True)
+    for panel, count in zip(axes, (1, IDENTICAL), strict=True):
+        draw_differences(panel, scores, count)
+    axes[0].set_ylabel("share of comparisons, %")
+    return [figure]
+
+
+def differences(scores: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """The best of `count` runs minus another run, and the chance of each difference, if all are drawn from `scores`."""
+    ordered = np.sort(scores)
+    best = np.diff((np.arange(len(ordered) + 1) / len(ordered)) ** count)
+    pairs = product(zip(ordered, best, strict=True), ordered)
+    apart, chances = zip(*((one - other, chance / len(ordered)) for (one, chance), other in pairs), strict=True)
+    return np.array(apart), np.array(chances)
+
+
+def draw_differences(axes: Axes, scores: np.ndarray, count: int) -> None:
+    """The differences as bars, and how many are in favour of the identical model."""
+    apart, chances = differences(scores, count)
+    edges = np.linspace(-2, 2, 21)
+    heights, _ = np.histogram(apart - 1e-9, edges, weights=100 * chances)  # equal runs are left of the line
+    colours = [COLOURS[1] if edge >= 0 else "#bbbbbb" for edge in edges[:-1]]
+    axes.bar(edges[:-1], heights, width=0.19, align="edge", color=colours)
+    axes.axvline(0, color="black", linewidth=0.8)
+    won, gain = 100 * chances[apart > 0].sum(), chances @ apart
+    title = "One identical model" if count == 1 else f"The best of {count} identical models"
+    axes.set_title(f"{title}:\n“better” in {won:.0f} %, by {gain:+z.1f} BLEU on average")
+    axes.set_xlabel("BLEU, identical model - base")
+
+
+def result(kind: type, name: str, **more: object) -> Table | Figure:
+    """A result that `snakemake ideas` asks for."""
+    return kind(name=name, section=EVERY, plan=plan, target="ideas", packed=False, **more)
+
+
+RESULTS: Sequence[Table | Figure] = (
+    result(Table, "ideas", title="Ideas", caption=CAPTION, content=content),
+    result(Figure, "ideas", titles={"ideas": "Ideas"}, caption=PICTURE, draw=draw),
+    result(Figure, "one_run", titles={"one_run": "Why one run fools you"}, caption=ONE_RUN, draw=draw_one_run),
+)
