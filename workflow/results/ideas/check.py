@@ -117,10 +117,12 @@ def check_screened(experiment: Experiment, path: Path) -> None:
     """Raises InputError unless the answer in `path` says that the idea was screened and can be confirmed here."""
     entry = entry_of(experiment)
     answer = read_json(path) if path.exists() else {}
-    if answer.get("digest") != entry.digest:
-        raise InputError(f"{entry.idea}: is not screened yet; run `snakemake trial` with the same config first {PAGE}")
+    if answer.get("digest") != entry["digest"]:
+        raise InputError(
+            f"{entry['idea']}: is not screened yet; run `snakemake trial` with the same config first {PAGE}"
+        )
     if why := answer["reason"] or answer["unfit"]:
-        raise InputError(f"{entry.idea}: cannot be confirmed here: {why}")
+        raise InputError(f"{entry['idea']}: cannot be confirmed here: {why}")
 
 
 def cost_line(experiment: Experiment, runs: Runs, seeds: Sequence[int]) -> str:

@@ -36,13 +36,13 @@ def main(job: Any) -> None:
     known = released(experiment, name, paths)
     rows = [*map(run_of, job.input.row, job.input.packages)]
     [here], there = map(run_of, job.input.control, job.input.control_package), known[first]
-    entries, entry = ledger.read(book), ledger.entry_of(experiment, what(experiment), "screened")
-    k = ledger.confirmation(entries, entry.key)
+    entries, entry = ledger.read(book), ledger.entry_of(experiment, what=what(experiment))
+    k = ledger.number(entries, entry["digest"])
     control = {"seed": first, **differences(here, there), "here": made(here), "released": made(there)}
     reason = fault(f"{name} with seed {first}", control, here, there)
     why = unfit(control, map(made, rows)) if {*FRESH} <= known.keys() else f"seeds 6 to 15 of {name} are not released"
     if job.params.confirming and not reason:
-        begun = any(each.event == "begun" and each.key == entry.key for each in entries)
+        begun = any(each["event"] == "begun" and each["digest"] == entry["digest"] for each in entries)
         reason = why if begun else "it was not begun; use `snakemake confirm`"
     status, measures = "cannot be judged", {}
     if not reason:
@@ -51,21 +51,22 @@ def main(job: Any) -> None:
         won = any(each["p"] < tail for each in measures.values())
         status = "screened" if not job.params.confirming else "confirmed" if won else "not confirmed"
     answer = {
+        **{"idea": trial.row, "digest": entry["digest"], "against": entry["against"], "status": status},
         **{
-            "idea": trial.row,
-            "digest": entry.digest,
-            "against": entry.against,
-            "status": status,
             "reason": reason,
             "unfit": why,
+            "seeds": seeds,
+            "k": k,
+            "level": ledger.tail(k),
+            "control": control,
+            "measures": measures,
         },
-        **{"seeds": seeds, "k": k, "level": ledger.tail(k), "control": control, "measures": measures},
         "power": powers(experiment, paths, k) if {*FRESH} <= known.keys() else {},
         "costs": costs(rows[0], read_json(Path(job.input.times))["rows"], trial.row, name),
     }
     answer["sentences"] = sentences(answer)
     if not reason:
-        ledger.append(book, entry._replace(event=status, **cells(answer, rows[0])))
+        ledger.append(book, {**entry, "event": status, **cells(answer, rows[0])})
     write_json(Path(job.output[0]), answer)
 
 

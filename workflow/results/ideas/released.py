@@ -31,7 +31,7 @@ class Released:
 
 
 def archives() -> list[Path]:
-    """The released scores (rule `scores`), by paths that stay the same if clone and working folder are moved together."""
+    """The released scores (rule `scores`), by paths that stay the same if clone and working folder move together."""
     return [Path(os.path.relpath(os.path.realpath(path))) for path in sorted(RELEASED.glob("*/scores.tar.gz"))]
 
 

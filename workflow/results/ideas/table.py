@@ -6,14 +6,13 @@ from pathlib import Path
 
 import numpy as np
 
-from workflow.results.common.cells import power
 from workflow.results.common.drawing import COLOURS, Axes, Drawing, literal, panels
 from workflow.results.common.figure import Figure
 from workflow.results.common.plan import Content, Job, Plan, Row
 from workflow.results.common.records import read_yaml
 from workflow.results.common.result import EVERY, Selection, Table
 from workflow.results.ideas.check import SMALL
-from workflow.results.ideas.ledger import LEDGER, Entry, State, numbers, read, states
+from workflow.results.ideas.ledger import LEDGER, Entry, numbers, read, states
 from workflow.results.ideas.released import KNOWN, archives, compared, released
 
 CAPTION = """\
@@ -30,9 +29,9 @@ compared with another one, as if it were a new model. On the right the best of t
 line the identical model looks better than base.
 """
 NOTES = [
-    "Differences are in percent less perplexity and in points of BLEU (tokenised) on dev. Known, screened: intervals of "
-    "95 %, Welch's t. Known are released rows of later ideas, with all their seeds. Screened ideas have five. Of many ideas "
-    "that change nothing some look better, so neither is a win.",
+    "Differences are in percent less perplexity and in points of BLEU (tokenised) on dev. Known are released rows of "
+    "later ideas, with all their seeds; screened ideas have five (Welch's t, intervals of 95 %). Of many ideas that "
+    "change nothing, some look better, so neither is a win.",
     "Confirmed: ten fresh seeds alone, in a one-sided test at 0.05 / (k (k + 1)), half for each measure. k counts this "
     "confirmation and those before it that did not win, so the chance of any false win is at most 5 % in a ledger. "
     "Withdrawn: begun, without a result; it did not win.",
@@ -48,7 +47,7 @@ def plan(selection: Selection) -> Plan:
     return Plan({"ledger": ledger, "released": list(map(str, archives())), "published": selection.numbers})
 
 
-def every(job: Job) -> list[State]:
+def every(job: Job) -> list[Entry]:
     """What is known of each idea: of released rows, and of those in the ledger."""
     from workflow.experiment.config import read_experiment
 
@@ -58,11 +57,11 @@ def every(job: Job) -> list[State]:
         if row["model"] in KNOWN:
             runs = released(experiment, row["model"], paths)
             training = next(iter(runs.values())).package["training"]
-            entry = Entry("", row["model"], f"{row['name']}: {row['source']}", "", "small/base", "known")
+            entry = {"idea": row["model"], "what": f"{row['name']}: {row['source']}", "against": "small/base"}
             costs = {"parameters": str(training["parameters"]), "flops": str(training["flops"] / training["steps"])}
             measured = {name: compared(name, runs.values(), base.values()) for name in ("perplexity", "bleu")}
             seeds = " ".join(map(str, runs))
-            found.append(State("known", "", entry._replace(seeds=seeds, **costs, **numbers(measured))))
+            found.append({"status": "known", **entry, "seeds": seeds, **costs, **numbers(measured)})
     return found + [each for path in job.input.ledger for each in states(read(Path(path)))]
 
 
@@ -70,31 +69,31 @@ def content(job: Job) -> Content:
     """The table and its notes."""
     published = read_yaml(job.input.published)
     others = published["ideas"]
-    return Content([row(each, others.get(each.entry.idea, "")) for each in every(job)], 3, NOTES, csv_only=("of",))
+    return Content([row(each, others.get(each["idea"], "")) for each in every(job)], 3, NOTES, csv_only=("of",))
 
 
-def row(state: State, others: str) -> Row:
+def row(entry: Entry, others: str) -> Row:
     """The row of an idea."""
-    status, k, entry = state
 
-    def signed(name: str, unit: str) -> Row:
-        low, mean, high = (getattr(entry, f"{name}{end}") for end in ("_low", "", "_high"))
-        heading = "Perplexity" if unit else "BLEU"
-        cells = [f"{float(each):+z.1f}{unit}" if each else "" for each in (mean, low, high)]
-        return {(heading, "in favour"): cells[0], (heading, "interval"): " to ".join(filter(None, cells[1:]))}
+    def shown(name: str, form: str) -> str:
+        return form.format(float(entry[name])) if entry.get(name) else ""
+
+    def measured(heading: str, name: str, form: str) -> Row:
+        mean, low, high = (shown(f"{name}{end}", form) for end in ("", "_low", "_high"))
+        return {(heading, "in favour"): mean, (heading, "interval"): f"{low} to {high}" * bool(low)}
 
     return {
-        ("Idea", ""): entry.idea,
-        ("What", ""): entry.what,
-        ("Status", ""): status + f" (k = {k})" * bool(k),
-        **signed("perplexity", " %"),
-        **signed("bleu", ""),
-        ("Parameters", ""): f"{int(entry.parameters):,}" if entry.parameters else "",
-        ("FLOPs of a step", ""): power(float(entry.flops)) if entry.flops else "",
-        ("A step is longer by", ""): f"{float(entry.longer):+z.0f} %" if entry.longer else "",
+        ("Idea", ""): entry["idea"],
+        ("What", ""): entry["what"],
+        ("Status", ""): entry["status"] + f" (k = {entry.get('k')})" * bool(entry.get("k")),
+        **measured("Perplexity", "perplexity", "{:+z.1f} %"),
+        **measured("BLEU", "bleu", "{:+z.1f}"),
+        ("Parameters", ""): shown("parameters", "{:,.0f}"),
+        ("FLOPs of a step", ""): shown("flops", "{:.2e}"),
+        ("A step is longer by", ""): shown("longer", "{:+z.0f} %"),
         ("Narang et al. (2021)", ""): others,
-        **{(name.title(), "of"): getattr(entry, name) for name in ("against", "seeds", "device", "precision", "torch")},
-        ("Commit", "of"): entry.commit,
+        **{(name.title(), "of"): entry.get(name, "") for name in ("against", "seeds", "device", "precision", "torch")},
+        ("Commit", "of"): entry.get("commit", ""),
     }
 
 
@@ -103,16 +102,16 @@ def draw(job: Job) -> list[Drawing]:
     ideas = every(job)
     figure, [axes] = panels(1, 2, 7.2, 0.7 + 0.2 * len(ideas), sharey=True)
     for panel, name, unit in zip(axes, ("perplexity", "bleu"), ("% less perplexity", "points of BLEU"), strict=True):
-        for height, (status, _, entry) in enumerate(ideas):
-            low, mean, high = (getattr(entry, f"{name}{end}") for end in ("_low", "", "_high"))
-            if mean:
-                colour = COLOUR.get(status, "#777777")
-                panel.plot([float(low), float(high)], [height, height], color=colour, linewidth=1.4)
-                filled = colour if status == "confirmed" else "white"
-                panel.plot(float(mean), height, "D", color=colour, markerfacecolor=filled, markersize=4.5)
+        for height, entry in enumerate(ideas):
+            if entry.get(name):
+                low, mean, high = (float(entry[f"{name}{end}"]) for end in ("_low", "", "_high"))
+                colour = COLOUR.get(entry["status"], "#777777")
+                panel.plot([low, high], [height, height], color=colour, linewidth=1.4)
+                filled = colour if entry["status"] == "confirmed" else "white"
+                panel.plot(mean, height, "D", color=colour, markerfacecolor=filled, markersize=4.5)
         panel.axvline(0, color="black", linewidth=0.8)
         panel.set(xlabel=f"{unit}, in favour", ylim=(len(ideas) - 0.5, -0.5))
-    labels = [f"{literal(entry.idea)}, {status}" for status, _, entry in ideas]
+    labels = [f"{literal(entry['idea'])}, {entry['status']}" for entry in ideas]
     axes[0].set_yticks(range(len(ideas)), labels)
     return [figure]
 
