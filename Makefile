@@ -1,4 +1,4 @@
-# Each target makes .venv from requirements.txt and then calls a tool.
+# Each target makes .venv from the pins of requirements.txt and then calls a tool.
 
 PYTHON ?= python3
 BARE ?= python3.12
@@ -11,7 +11,7 @@ PIP = $(PYTHON) -I workflow/cli/install.py
 export PYTHONPATH := $(CURDIR)
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
-.PHONY: help reproduce report test test-skipped test-cluster test-gpu test-bare gpu lint site
+.PHONY: help reproduce report test test-skipped test-cluster test-gpu test-bare test-wheel gpu lint lock site
 
 help:
 	@echo "make .venv/installed   installs everything"
@@ -25,19 +25,19 @@ help:
 reproduce report:
 	@$(CHECK) && exec $(PYTHON) -m workflow.cli.reproduce $@
 
-test: .venv/installed
+test: .venv/tests
 	.venv/bin/python -m pytest
 
 # What the last run of the tests skipped, and the tests of agreement: after more has been installed.
-test-skipped: .venv/installed
+test-skipped: .venv/tests
 	.venv/bin/python -m pytest --skipped
 
 # Runs the workflow on a Slurm that the tests start on this machine. As root, it installs Slurm's packages if necessary.
-test-cluster: .venv/installed
+test-cluster: .venv/tests
 	.venv/bin/python -m pytest -m cluster
 
 # The tests that need a GPU. All other tests hide it.
-test-gpu: .venv/installed
+test-gpu: .venv/tests
 	.venv/bin/python -m pytest -m gpu
 
 # Tries `gpu` at tiny sizes with only the packages of a GPU machine without internet, on a CPU: docs/gpu.md.
@@ -45,11 +45,20 @@ test-bare: .venv/installed .venv-bare/installed
 	.venv/bin/python -m benchmarks.gpu.offline --prepare 3.12
 	.venv-bare/bin/python -m benchmarks.gpu.offline --tiny --output-dir results/gpu/bare
 
+# Installs the package `transformer` alone, into an environment without the pins, and uses it outside the clone.
+test-wheel:
+	@rm -rf .venv-wheel && $(PYTHON) -m venv .venv-wheel
+	@$(call TORCH,.venv-wheel)
+	@$(PIP) .venv-wheel "$(CURDIR)"
+	cd / && $(CURDIR)/.venv-wheel/bin/transformer --help >/dev/null
+	cd / && echo "A man rides a bicycle." | $(CURDIR)/.venv-wheel/bin/transformer translate \
+		--package $(CURDIR)/models/ende/big/6/average-5/package | grep -x "Ein Mann fährt ein Fahrrad."
+
 # Measures the speed of this machine's GPU in ten minutes: docs/gpu.md.
 gpu: .venv/installed
 	.venv/bin/python -m benchmarks.gpu
 
-lint: .venv/installed
+lint: .venv/tests
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
 	.venv/bin/mypy
@@ -64,20 +73,25 @@ site: .venv/site
 
 # PyTorch from PyPI includes 3 GB of CUDA. On Linux without an NVIDIA driver, it is therefore installed from PyTorch's
 # own index, without CUDA. There are two exceptions: a machine with Slurm, because its nodes may have GPUs, and a pip
-# that is configured to use a certain index.
-.venv/installed: requirements.txt
+# that is configured to use a certain index. It has no hash, because each build has another.
+.venv/installed: requirements.txt requirements-torch.txt
 	@$(CHECK)
-	@echo "installing the packages of $< into .venv: 1.6 GB (5 GB with CUDA), a few minutes; log: .venv/install.log"
+	@echo "installing the packages of $< and PyTorch into .venv: 1.5 GB (5 GB with CUDA), a few minutes; log: .venv/install.log"
 	@$(PYTHON) -m venv .venv
-	@if test "$$(uname)" = Linux && ! command -v nvidia-smi >/dev/null && ! command -v sbatch >/dev/null && \
-	! .venv/bin/python -m pip config list | grep -e index -e find-links >/dev/null; then \
-		echo "no NVIDIA driver: PyTorch without CUDA (docs/install.md says how to install it with CUDA)"; \
-		$(PIP) .venv --timeout 5 --retries 0 --no-deps \
-			--index-url https://download.pytorch.org/whl/cpu "$$(grep '^torch==' $<)" || \
-		echo "PyTorch's index cannot be used: PyTorch as PyPI has it"; \
-	fi
 	@$(PIP) .venv --requirement $<
+	@$(call TORCH,.venv)
 	@touch $@
+
+define TORCH
+if test "$$(uname)" = Linux && ! command -v nvidia-smi >/dev/null && ! command -v sbatch >/dev/null && \
+! $(1)/bin/python -m pip config list | grep -e index -e find-links >/dev/null; then \
+	echo "no NVIDIA driver: PyTorch without CUDA (docs/install.md says how to install it with CUDA)"; \
+	$(PIP) $(1) --timeout 5 --retries 0 --no-deps --index-url https://download.pytorch.org/whl/cpu \
+		--requirement requirements-torch.txt || \
+	echo "PyTorch's index cannot be used: PyTorch as PyPI has it"; \
+fi; \
+$(PIP) $(1) --requirement requirements-torch.txt
+endef
 
 # This installs 5 GB. A GPU machine without internet may lack pydantic, although a package of the list needs it.
 .venv-bare/installed: tests/bare.txt
@@ -87,12 +101,32 @@ site: .venv/site
 	@.venv-bare/bin/python -m pip uninstall --quiet --yes pydantic pydantic-core annotated-types typing-inspection
 	@touch $@
 
+.venv/tests: tests/requirements.txt .venv/installed
+	@echo "installing the packages of tests and checks into .venv: 150 MB"
+	@$(PIP) .venv --requirement $<
+	@touch $@
+
 .venv/site: docs/requirements.txt .venv/installed
 	@echo "installing the packages of the site into .venv: 70 MB"
 	@$(PIP) .venv --requirement $<
 	@touch $@
 
-.venv/witnesses: tests/witnesses.txt .venv/installed
+.venv/witnesses: tests/witnesses.txt .venv/tests
 	@echo "installing the packages that tests compare with into .venv"
 	@$(PIP) .venv --requirement $<
 	@touch $@
+
+# Makes all pins anew after pyproject.toml has changed; those that still fit stay. It needs uv (pip install uv). The libraries
+# that PyTorch brings along are its own choice.
+LOCK = uv pip compile --quiet --universal --python-version 3.11.2 --generate-hashes --no-annotate --no-header
+lock:
+	@$(LOCK) pyproject.toml --extra workflow --constraint requirements-torch.txt --output-file requirements.txt >/dev/null
+	@for group in tests:tests/requirements.txt site:docs/requirements.txt witnesses:tests/witnesses.txt; do \
+		$(LOCK) --group $${group%%:*} --constraint requirements-torch.txt --constraint requirements.txt \
+			--output-file $${group#*:} >/dev/null || exit; \
+	done
+	@for file in requirements.txt tests/requirements.txt docs/requirements.txt tests/witnesses.txt; do \
+		sed -E '/^(torch|triton|(cuda|nvidia)-[a-z0-9-]+)==/,/[^\\]$$/d' $$file >$$file.new && mv $$file.new $$file; \
+	done
+	@{ sed '/- pip:/q' environment.yml; cat requirements.txt requirements-torch.txt tests/requirements.txt | \
+		sed -nE 's/^([a-z0-9].*==[^\\]*[^\\ ]).*/      - \1/p' | sort -u -t= -k1,1; } >environment.yml.new && mv environment.yml.new environment.yml

@@ -17,6 +17,8 @@ include_patterns = [
     "config/README.md",
     "docs/**.md",
     "models/**.md",
+    "results/README.md",
+    "results/released/**.md",
     "results/*/runs/**/package/README.md",
 ]
 exclude_patterns = [".*", "results/site", "tests", "benchmarks", "transformer", "workflow"]

@@ -167,7 +167,7 @@ def copy_project() -> Callable[[Path], None]:
     """Copies the files that the workflow needs into a folder."""
 
     def copy(folder: Path) -> None:
-        for name in ("Snakefile", "Makefile", "environment.yml", "requirements.txt"):
+        for name in ("Snakefile", "Makefile", "environment.yml", "requirements.txt", "requirements-torch.txt"):
             shutil.copy(ROOT / name, folder)
         for name in ("config", "profiles", "transformer", "workflow"):
             shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
@@ -194,8 +194,8 @@ def project(tmp_path_factory, copy_project) -> Path:
     copy_project(folder)
     shutil.copy(ROOT / "tests/workflow/smoke.yaml", folder)
     for first in ("small", "replication"):  # those that replicate them read their claims
-        (folder / f"docs/{first}/tables").mkdir(parents=True)
-        shutil.copy(ROOT / f"docs/{first}/tables/claims.csv", folder / f"docs/{first}/tables")
+        (folder / f"results/released/{first}/tables").mkdir(parents=True)
+        shutil.copy(ROOT / f"results/released/{first}/tables/claims.csv", folder / f"results/released/{first}/tables")
     drawn, words = random.Random(1), PROJECT_WORDS.split()
     (folder / "own").mkdir()
     downloads, parts = {}, {}

@@ -9,7 +9,7 @@ from tests.pages import ROOT
 def rows_of(table):
     """The rows of a released table, named EXPERIMENT/TABLE."""
     experiment, name = table.split("/")
-    with (ROOT / f"docs/{experiment}/tables/{name}.csv").open() as stream:
+    with (ROOT / f"results/released/{experiment}/tables/{name}.csv").open() as stream:
         return list(csv.DictReader(stream))
 
 

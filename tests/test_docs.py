@@ -6,7 +6,7 @@ import pytest
 
 from tests.pages import ROOT
 
-FOLDERS = (".", "config", "docs", "docs/notes", "docs/paper")
+FOLDERS = (".", "config", "docs", "docs/notes", "docs/paper", "results")
 PAGES = [page for folder in FOLDERS for page in ROOT.glob(f"{folder}/*.md")]
 
 

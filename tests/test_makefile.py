@@ -18,12 +18,14 @@ case "$1 $2 $3" in
 esac
 """
 LINES = [
-    "installing the packages of requirements.txt into .venv: 1.6 GB (5 GB with CUDA), a few minutes; "
+    "installing the packages of requirements.txt and PyTorch into .venv: 1.5 GB (5 GB with CUDA), a few minutes; "
     "log: .venv/install.log",
+    "  installed in 0 s",
     "no NVIDIA driver: PyTorch without CUDA (docs/install.md says how to install it with CUDA)",
     "  installed in 0 s",
+    "  installed in 0 s",
 ]
-CPU = "--no-deps --index-url https://download.pytorch.org/whl/cpu torch==2.13.0"
+CPU = "--no-deps --index-url https://download.pytorch.org/whl/cpu --requirement requirements-torch.txt"
 
 
 @pytest.fixture
@@ -43,7 +45,8 @@ def install(tmp_path):
             (folder / name).write_text(text)
             (folder / name).chmod(0o755)
         shutil.copy(ROOT / "Makefile", tmp_path)
-        (tmp_path / "requirements.txt").write_text("sympy==1.14.0\ntorch==2.13.0\n")
+        for name in ("requirements.txt", "requirements-torch.txt"):
+            (tmp_path / name).touch()
         (tmp_path / "pip.conf").write_text(config)
         (tmp_path / "said").write_text(said)
         (tmp_path / "fails").write_text(fails)
@@ -58,14 +61,15 @@ def install(tmp_path):
 
 
 @pytest.mark.parametrize("fails", ["nothing", "pytorch.org"])
-def test_linux_without_a_gpu_installs_torch_without_cuda_and_then_the_pins(install, tmp_path, fails):
+def test_linux_without_a_gpu_installs_the_pins_and_then_torch_without_cuda(install, tmp_path, fails):
     said = "Collecting sympy==1.14.0\n  Downloading sympy-1.14.0-py3-none-any.whl (6.3 MB)\n"
-    made, (torch, rest) = install(fails=fails, said=said)
+    made, (pins, torch, from_pypi) = install(fails=fails, said=said)
+    assert pins.endswith("--requirement requirements.txt")
     assert "--timeout 5 --retries 0" in torch
     assert CPU in torch
-    assert "--requirement requirements.txt" in rest
+    assert from_pypi.endswith("--requirement requirements-torch.txt")
     assert made.returncode == 0
-    assert (tmp_path / ".venv/install.log").read_text() == 2 * said
+    assert (tmp_path / ".venv/install.log").read_text() == 3 * said
     if fails == "nothing":
         assert (made.stdout.splitlines(), made.stderr) == (LINES, "")
     else:
@@ -74,7 +78,7 @@ def test_linux_without_a_gpu_installs_torch_without_cuda_and_then_the_pins(insta
 
 def test_what_pip_said_is_shown_if_it_fails(install):
     said = "".join(f"Collecting package-{number}\n" for number in range(99))
-    made, _ = install(tools=["sbatch"], said=said, fails="--requirement")
+    made, _ = install(tools=["sbatch"], said=said, fails="requirements.txt")
     assert made.returncode == 2
     assert made.stdout.splitlines() == LINES[:1]
     shown = made.stderr.splitlines()
@@ -94,8 +98,9 @@ def test_what_pip_said_is_shown_if_it_fails(install):
 )
 def test_other_machines_let_pip_choose_the_build_of_torch(install, machine):
     _, calls = install(**machine)
-    assert len(calls) == 1
-    assert "--requirement requirements.txt" in calls[0]
+    assert [call.split()[-2:] for call in calls] == [
+        ["--requirement", name] for name in ("requirements.txt", "requirements-torch.txt")
+    ]
 
 
 @pytest.mark.parametrize(("version", "accepted"), [((3, 10, 9), False), ((3, 13, 9), True), ((3, 14, 0), False)])
@@ -111,5 +116,5 @@ def test_a_version_of_python_that_the_pins_do_not_support_is_refused(tmp_path, v
 
 
 def test_the_page_on_installation_has_the_pinned_torch():
-    [pin] = [line for line in (ROOT / "requirements.txt").read_text().splitlines() if line.startswith("torch==")]
+    pin = (ROOT / "requirements-torch.txt").read_text().strip()
     assert f"    pip install {pin} --no-deps --index-url" in (ROOT / "docs/install.md").read_text()

@@ -57,7 +57,10 @@ def test_the_verdict_of_an_idea_is_that_of_its_released_trial(name):
     ]
     verdict = f"{table['perplexity']['Verdict']} in perplexity, {table['BLEU']['Verdict']} in BLEU"
     time = table["milliseconds of a step"]
-    cells += [f"{time['More, mean']} ({time['More, interval']})", f"[{verdict}](trial-{row}/tables/trial.md)"]
+    cells += [
+        f"{time['More, mean']} ({time['More, interval']})",
+        f"[{verdict}](../results/released/trial-{row}/tables/trial.md)",
+    ]
     assert re.search(rf"^\| {name} \| .*?\| {re.escape(' | '.join(cells))} \|$", PAGE, re.MULTILINE)
 
 
@@ -66,8 +69,8 @@ def test_the_verdict_of_an_idea_is_that_of_its_released_trial(name):
 def test_an_idea_that_needs_code_applies_and_runs(name, tmp_path, copy_project):
     copy_project(tmp_path)
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
-    (tmp_path / "docs/small").mkdir(parents=True)
-    shutil.copy(ROOT / "docs/small/scores.tar.gz", tmp_path / "docs/small")
+    (tmp_path / "results/released/small").mkdir(parents=True)
+    shutil.copy(ROOT / "results/released/small/scores.tar.gz", tmp_path / "results/released/small")
     printed = follow(STEPS[name], tmp_path)
     overlay = re.findall(r"[\w-]+\.yaml$", STEPS[name][-1][1], re.MULTILINE)[-1]
     assert "[100%]" in printed

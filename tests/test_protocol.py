@@ -10,7 +10,7 @@ import pytest
 from workflow.experiment.config import read_experiment
 
 ROOT = Path(__file__).parents[1]
-SCORES = ROOT / "docs/replication/scores.tar.gz"
+SCORES = ROOT / "results/released/replication/scores.tar.gz"
 HEADINGS = ("section", "claim", "rows", "measure", "we claim", "kind", "family", "seeds")
 MEASURES = {
     "bleu": "BLEU",

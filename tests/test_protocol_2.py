@@ -90,7 +90,7 @@ def test_other_networks_are_as_large_as_base(name):
 def released(name):
     """The archive of each released run of a study: (model, seed) -> path in the archive -> content."""
     runs = {}
-    for path in sorted((ROOT / f"docs/{name}/runs/ende").glob("*/*.tar.xz")):
+    for path in sorted((ROOT / f"results/released/{name}/runs/ende").glob("*/*.tar.xz")):
         with tarfile.open(path) as archive:
             content = {member.name: archive.extractfile(member).read() for member in archive}
         runs[path.parent.name, int(path.name.partition(".")[0])] = content
@@ -143,7 +143,7 @@ def test_released_translations_are_those_that_were_scored(name):
 def test_released_translations_have_the_released_bleu(name):
     """Of every tenth run, because scoring takes a second."""
     runs = list(released(name).values())[::10]
-    with tarfile.open(ROOT / f"docs/{name}/runs/ende/references.tar.xz") as archive:
+    with tarfile.open(ROOT / f"results/released/{name}/runs/ende/references.tar.xz") as archive:
         references = {PurePath(member.name).stem: archive.extractfile(member).read() for member in archive}
     for files in runs:
         for path in (each for each in files if each.endswith(".scores.json")):

@@ -79,7 +79,7 @@ def test_pages_of_the_paper_name_symbols_that_are_there(page):
 
 
 WRITTEN = [page for page in ROOT.glob("docs/**/*.md") if page.parent.name != "released"]
-PAGES = [*ROOT.glob("*.md"), *WRITTEN, *ROOT.glob("config/*.md")]
+PAGES = [*ROOT.glob("*.md"), *WRITTEN, *ROOT.glob("config/*.md"), ROOT / "results/README.md"]
 
 
 def test_no_page_has_what_github_shows_as_it_is_written_or_a_comment_of_the_site():
@@ -92,11 +92,11 @@ def test_no_page_has_what_github_shows_as_it_is_written_or_a_comment_of_the_site
 def project(tmp_path):
     """A project with the released results of one experiment."""
     for name, text in {
-        "docs/tiny/tables/table9.md": "**Table 9: models, ours**\n\n| Model |\n|---|\n| base |\n\n- A note.\n",
-        "docs/tiny/tables/table9.html": "<style>x</style><table><td>base</table><ul><li>Note.</ul></html>",
-        "docs/tiny/tables/claims.md": "**Claims of the paper: all**\n",
-        "docs/tiny/tables/positions.md": "**Positions (English-German, development set)**\n",
-        "docs/tiny/figures/figure3.svg": "<svg/>",
+        "results/released/tiny/tables/table9.md": "**Table 9: models, ours**\n\n| Model |\n|---|\n| base |\n",
+        "results/released/tiny/tables/table9.html": "<style>x</style><table><td>base</table><ul><li>Note.</ul></html>",
+        "results/released/tiny/tables/claims.md": "**Claims of the paper: all**\n",
+        "results/released/tiny/tables/positions.md": "**Positions (English-German, development set)**\n",
+        "results/released/tiny/figures/figure3.svg": "<svg/>",
         "docs/paper/index.md": "# No experiment\n",
     }.items():
         path = tmp_path / name
@@ -108,11 +108,11 @@ def project(tmp_path):
 def test_the_page_of_an_experiment_has_claims_first_and_each_figure_under_its_caption(project):
     assert experiments(project) == ["tiny"]
     page = experiment_page(project, "tiny")
-    assert page.index("Claims of the paper </docs/tiny/tables/claims>") < page.index(
-        "Table 9 </docs/tiny/tables/table9>"
+    assert page.index("Claims of the paper </results/released/tiny/tables/claims>") < page.index(
+        "Table 9 </results/released/tiny/tables/table9>"
     )
-    assert "Positions </docs/tiny/tables/positions>" in page
-    assert "## Figure 3: heads from “making”\n\n```{figure} /docs/tiny/figures/figure3.svg" in page
+    assert "Positions </results/released/tiny/tables/positions>" in page
+    assert "## Figure 3: heads from “making”\n\n```{figure} /results/released/tiny/figures/figure3.svg" in page
     assert "Each word above attends to the words" in page
     assert "The model is" not in page  # sentences of a caption that hold values of a run
     assert "</docs/tiny>" not in page
@@ -121,7 +121,7 @@ def test_the_page_of_an_experiment_has_claims_first_and_each_figure_under_its_ca
 
 
 @pytest.mark.parametrize(
-    "path", sorted(ROOT.glob("docs/*/figures/*.svg")), ids=lambda path: f"{path.parts[-3]}-{path.stem}"
+    "path", sorted(ROOT.glob("results/released/*/figures/*.svg")), ids=lambda path: f"{path.parts[-3]}-{path.stem}"
 )
 def test_released_figures_load_quickly_and_can_be_read_at_the_width_of_a_page(path):
     text = path.read_text()
@@ -132,14 +132,14 @@ def test_released_figures_load_quickly_and_can_be_read_at_the_width_of_a_page(pa
         assert len(text) < 300_000
 
 
-@pytest.mark.parametrize("figure", sorted({path.stem for path in ROOT.glob("docs/*/figures/*.svg")}))
+@pytest.mark.parametrize("figure", sorted({path.stem for path in ROOT.glob("results/released/*/figures/*.svg")}))
 def test_the_first_sentence_of_a_caption_holds_no_values_so_that_the_site_shows_it(figure):
     [text] = [each.caption for each in FIGURES if figure in each.titles]
     assert caption(figure).startswith(re.split(r"\.\s", text)[0])
 
 
 def test_the_page_of_a_table_is_its_html_under_its_title(project):
-    path = project / "docs/tiny/tables/table9.md"
+    path = project / "results/released/tiny/tables/table9.md"
     section = "<section class=results><style>y</style><table><tr><td>5.4</td><td>A</td></tr></table></section>"
     path.with_suffix(".html").write_text(f"<!DOCTYPE html><style>x</style>{section}</html>")
     page = table_page(path)
@@ -158,15 +158,6 @@ def test_trained_models_are_listed_where_there_are_any(project):
     card.parent.mkdir(parents=True)
     card.write_text("# base\n")
     assert f"\ntiny here, ende/base/1 </{card.relative_to(project).with_suffix('')}>\n" in models_page(project)
-    (project / "docs/tiny/models").mkdir()
-    (project / "docs/tiny/models/ende-base.md").write_text("# base\n")
-    assert "\ntiny, ende-base </docs/tiny/models/ende-base>\n" in models_page(project)
-
-
-def test_the_site_pins_what_it_needs_beside_the_other_pins():
-    site, other = (
-        dict(line.split("==") for line in (ROOT / name).read_text().splitlines() if not line.startswith("#"))
-        for name in ("docs/requirements.txt", "requirements.txt")
-    )
-    assert not site.keys() & other.keys()
-    assert {"sphinx", "furo", "myst-parser"} <= site.keys()
+    (project / "results/released/tiny/models").mkdir()
+    (project / "results/released/tiny/models/ende-base.md").write_text("# base\n")
+    assert "\ntiny, ende-base </results/released/tiny/models/ende-base>\n" in models_page(project)

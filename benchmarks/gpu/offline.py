@@ -31,7 +31,7 @@ def prepare(python: str) -> int:
     """Fetch the wheels for a version of Python. Returns pip's exit status."""
     wheels = OFFLINE / python
     shutil.rmtree(wheels, ignore_errors=True)
-    pins = re.findall(rf"^(?:{'|'.join(WHEELS)})==.*$", (ROOT / "requirements.txt").read_text(), re.MULTILINE)
+    pins = re.findall(rf"^(?:{'|'.join(WHEELS)})==[^ ]+", (ROOT / "requirements.txt").read_text(), re.MULTILINE)
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "-q", "download", "--no-deps"]
     pip += ["--only-binary=:all:", "--python-version", python, "--dest", str(wheels), *pins]
     return subprocess.run(pip).returncode

@@ -1,4 +1,4 @@
-"""Pages of the released results, docs/EXPERIMENT/{tables,figures,models}, and of the trained models of this machine."""
+"""Pages of results/released/EXPERIMENT/{tables,figures,models}, and of the trained models of this machine."""
 
 import re
 from collections.abc import Sequence
@@ -9,6 +9,7 @@ from transformer.package.config import read_package_config
 from workflow.results import load
 from workflow.results.common.figure import Figure
 
+RELEASED = Path("results/released")
 FIGURES = [result for _, result in load() if isinstance(result, Figure)]
 TITLES = {name: title for figure in FIGURES for name, title in figure.titles.items()}
 FIRST = ("claims", "table1", "table2", "table3", "table4", "appendix")  # of the tables; the others follow by name
@@ -22,7 +23,7 @@ EXAMPLES = (
 
 def experiments(root: Path) -> list[str]:
     """The experiments that have released results."""
-    return sorted({path.parent.name for kind in ("tables", "figures") for path in (root / "docs").glob(f"*/{kind}")})
+    return sorted({path.parent.name for kind in ("tables", "figures") for path in (root / RELEASED).glob(f"*/{kind}")})
 
 
 def shipped(root: Path) -> list[Path]:
@@ -41,13 +42,13 @@ def write_model(root: Path, package: Path, site: Path) -> None:
 
 def experiment_page(root: Path, name: str) -> str:
     """A page for an experiment: links to its text and tables, then its figures with their captions."""
-    folder = root / "docs" / name
+    folder = root / RELEASED / name
     tables = sorted(folder.glob("tables/*.md"), key=_place)
-    entries = [f"{short_title(path)} </docs/{name}/tables/{path.stem}>" for path in tables]
-    if folder.with_suffix(".md").exists():
+    entries = [f"{short_title(path)} </{RELEASED}/{name}/tables/{path.stem}>" for path in tables]
+    if (root / f"docs/{name}.md").exists():
         entries.insert(0, f"/docs/{name}")
     figures = "\n".join(
-        f"## {TITLES[path.stem]}\n\n```{{figure}} /docs/{name}/figures/{path.name}\n\n{caption(path.stem)}\n```\n"
+        f"## {TITLES[path.stem]}\n\n```{{figure}} /{RELEASED}/{name}/figures/{path.name}\n\n{caption(path.stem)}\n```\n"
         for path in sorted(folder.glob("figures/*.svg"))
     )
     return "\n\n".join([f"# Results of `{name}`", toctree(entries, "maxdepth: 1"), figures])
@@ -56,11 +57,11 @@ def experiment_page(root: Path, name: str) -> str:
 def models_page(root: Path) -> str | None:
     """A page that lists the cards of trained models, released and in results/; None where there are none."""
     cards = [package / "README.md" for package in shipped(root)]
-    released = [path.relative_to(root) for path in sorted(root.glob("docs/*/models/*.md"))]
+    released = [path.relative_to(root) for path in sorted((root / RELEASED).glob("*/models/*.md"))]
     own = [path.relative_to(root) for path in sorted((root / "results").glob("*/runs/**/package/README.md"))]
     entries = ["Trained models to try </models/README>"] if cards else []
     entries += [f"in the clone, {'/'.join(card.parts[1:4])} </{card.with_suffix('')}>" for card in cards]
-    entries += [f"{card.parts[1]}, {card.stem} </{card.with_suffix('')}>" for card in released]
+    entries += [f"{card.parts[2]}, {card.stem} </{card.with_suffix('')}>" for card in released]
     entries += [f"{card.parts[1]} here, {'/'.join(card.parts[3:-3])} </{card.with_suffix('')}>" for card in own]
     text = "# Trained models\n\nOne in the clone, and those of the released tables, which `make reproduce` trains.\n\n"
     if own:

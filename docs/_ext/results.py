@@ -7,7 +7,7 @@ from zlib import crc32
 
 from sphinx.application import Sphinx
 
-from docs._ext.released import experiment_page, experiments, models_page, table_page, toctree
+from docs._ext.released import RELEASED, experiment_page, experiments, models_page, table_page, toctree
 
 GENERATED = "docs/released"
 
@@ -32,7 +32,7 @@ def write_pages(app: Sphinx) -> None:
 def read_page(app: Sphinx, docname: str, content: list[str]) -> None:
     """Released tables become pages, and indexes get the contents that they list."""
     root, path = Path(app.srcdir), Path(app.srcdir, docname + ".md")
-    if path.parent.name == "tables" and path.parents[2].name == "docs":
+    if path.parent.name == "tables" and path.is_relative_to(root / RELEASED):
         app.env.note_dependency(str(path.with_suffix(".html")))
         content[0] = table_page(path)
     elif docname == app.config.root_doc:
@@ -51,7 +51,7 @@ def _contents(root: Path) -> str:
     parts = {
         "Evidence": [f"docs/{name}" for name in evidence],
         "First": [f"docs/{name}" for name in first],
-        "Results": ["docs/results", *released, *models],
+        "Results": ["docs/results", "results/README", *released, *models],
         "How to": ["config/README", *(f"docs/{name}" for name in pages if name not in elsewhere)],
         "The paper": ["docs/paper/index", "docs/differences"],
         "Notes": ["docs/notes/index"],

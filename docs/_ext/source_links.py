@@ -14,7 +14,7 @@ from sphinx.transforms import SphinxTransform
 from sphinx.util import logging
 from sphinx.util.osutil import relative_uri
 
-from docs._ext.released import TITLES, experiments, shipped, write_model
+from docs._ext.released import RELEASED, TITLES, experiments, shipped, write_model
 from docs._ext.symbols import line_of
 
 LANGUAGES = {
@@ -78,9 +78,9 @@ def _uri(env: BuildEnvironment, path: Path) -> str | None:
     if not path.is_relative_to(root) or not path.exists():
         return None
     name = path.relative_to(root).as_posix()
-    if path.is_dir() and path.name in experiments(root):
+    if path.parent == root / RELEASED and path.name in experiments(root):
         return _relative(env.docname, f"docs/released/{path.name}")
-    if path.suffix == ".svg" and path.parents[1].name in experiments(root):
+    if path.suffix == ".svg" and path.is_relative_to(root / RELEASED):
         page = _relative(env.docname, f"docs/released/{path.parents[1].name}")
         return f"{page}#{nodes.make_id(TITLES[path.stem])}"
     if path.relative_to(root) in shipped(root):

@@ -43,11 +43,12 @@ def build(project):
 def project(tmp_path_factory):
     """A copy of this project, with one experiment more, a trained model, and an image of another host."""
     project = tmp_path_factory.mktemp("site") / "project"
-    hidden = shutil.ignore_patterns(".*", "__pycache__", "released")
-    shutil.copytree(
-        ROOT, project, ignore=lambda at, names: hidden(at, names) | ({"results"} if at == str(ROOT) else set())
-    )
-    shutil.copytree(project / "docs/wsj-cpu", project / "docs/other")
+    hidden = shutil.ignore_patterns(".*", "__pycache__")
+    left_out = {str(ROOT): {"results"}, str(ROOT / "docs"): {"released"}}
+    shutil.copytree(ROOT, project, ignore=lambda at, names: hidden(at, names) | left_out.get(at, set()))
+    shutil.copytree(ROOT / "results/released", project / "results/released")
+    shutil.copy(ROOT / "results/README.md", project / "results")
+    shutil.copytree(project / "results/released/wsj-cpu", project / "results/released/other")
     (project / CARD).parent.mkdir(parents=True)
     (project / CARD).write_text("# base, en to de\n\nA model.\n")
     with (project / "CONTRIBUTING.md").open("a") as page:
@@ -64,7 +65,9 @@ def pages(project):
 
 
 def test_every_page_of_the_project_is_in_the_site(project, pages):
-    documents = [*project.glob("*.md"), project / "config/README.md", *(project / "docs").rglob("*.md"), project / CARD]
+    names = ("*.md", "*/README.md", "docs/**/*.md", "results/released/**/*.md", CARD)
+    documents = [path for name in names for path in project.glob(name)]
+    assert len(documents) > 100
     for path in documents:
         assert project / "results/site" / path.relative_to(project).with_suffix(".html") in pages
 
@@ -152,7 +155,7 @@ def test_every_page_opens_from_disk_without_complaints_and_nothing_is_cut_off(pr
 
 @pytest.mark.browser
 def test_the_page_of_every_table_shows_the_whole_table_on_a_screen_of_1280_pixels(project, tab):
-    pages = sorted((project / "results/site").glob("docs/*/tables/*.html"))
+    pages = sorted((project / "results/site").glob("results/released/*/tables/*.html"))
     wide = {}
     for path in pages:
         tab.open(path, 1280)
@@ -183,5 +186,5 @@ def test_a_phone_shows_figures_at_a_width_at_which_they_can_be_read_and_the_whol
     tab.open(project / "results/site/docs/released/small.html", 390)
     assert tab.value("document.querySelector('article figure img').offsetWidth") >= 600
     assert tab.value("document.querySelector('article figure figcaption').getBoundingClientRect().right") <= 390
-    tab.open(project / "results/site/docs/quick/models/ende-base.html", 390)
+    tab.open(project / "results/site/results/released/quick/models/ende-base.html", 390)
     assert tab.value("(e => e.scrollWidth - e.clientWidth)(document.querySelector('article .table-wrapper'))") <= 0

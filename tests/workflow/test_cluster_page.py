@@ -128,7 +128,8 @@ def test_nodes_without_internet_get_environment_and_texts_from_a_shared_folder(t
         clone = tmp_path / name
         clone.mkdir()
         copy_project(clone)
-        (clone / "requirements.txt").write_text("tiny==1.0\n")  # instead of gigabytes of packages
+        for pins in ("requirements.txt", "requirements-torch.txt"):  # tiny instead of gigabytes of packages
+            (clone / pins).write_text("tiny==1.0\n")
         (clone / "mine.yaml").write_text(yaml.safe_dump(config))
         commands = commands.replace("SHARED=/scratch/transformer\n", shared).replace("--cores all", f"{MADE} --cores 2")
         before = len(asked)

@@ -97,7 +97,7 @@ def test_a_card_is_made_again_when_it_is_lost_or_has_other_scores(finished):
 @pytest.mark.workflow
 def test_results_that_were_moved_to_another_folder_or_clone_are_not_made_again(finished, tmp_path, copy_project):
     """There, Snakemake knows nothing of what made them, and the code is newer."""
-    for name in ("own", "docs", "smoke.yaml", "fetched.yaml", "code.yaml"):
+    for name in ("own", "results/released", "smoke.yaml", "fetched.yaml", "code.yaml"):
         copy = shutil.copytree if (finished / name).is_dir() else shutil.copy2
         copy(finished / name, tmp_path / name)
     shutil.copytree(finished / "results", tmp_path / "moved")

@@ -34,7 +34,7 @@ OF_MODELS = {"train", "average_checkpoints", "translate", "score", "compare", "m
 @pytest.fixture
 def clone(tmp_path, copy_project):
     copy_project(tmp_path)
-    scores = Path("docs/small/scores.tar.gz")
+    scores = Path("results/released/small/scores.tar.gz")
     (tmp_path / scores).parent.mkdir(parents=True)
     shutil.copy(ROOT / scores, tmp_path / scores)
     return tmp_path
@@ -63,7 +63,7 @@ def select(tmp_path, monkeypatch):
         overlays = [ROOT / f"config/{name}.yaml"] * (name != "quick")
         experiment = read_experiment(overlays)
         experiment = dataclasses.replace(experiment, claims={**experiment.claims, **claims})
-        subprocess.run(["tar", "-xf", ROOT / f"docs/{name}/scores.tar.gz"], check=True)
+        subprocess.run(["tar", "-xf", ROOT / f"results/released/{name}/scores.tar.gz"], check=True)
         return Selection(experiment, Runs(experiment, Paths.of(experiment)), ROOT / "config/published.yaml")
 
     return read
@@ -79,7 +79,7 @@ def job(plan, **output):
 def test_every_released_table_is_that_of_the_released_scores(select, tmp_path, name):
     """All that other tables and figures read of the runs is released, too."""
     (tmp_path / "tables").mkdir()
-    released = {path.name: path.read_bytes() for path in (ROOT / f"docs/{name}/tables").glob("*.csv")}
+    released = {path.name: path.read_bytes() for path in (ROOT / f"results/released/{name}/tables").glob("*.csv")}
     planned = select(name).planned
     for _, result, made in planned:
         if isinstance(result, Table) and f"{result.name}.csv" in released:
@@ -124,4 +124,4 @@ def test_only_the_seeds_that_are_not_released_are_trained(clone):
 
 def test_the_page_trains_and_unpacks_what_it_says():
     assert [*WHOLE[:3], "--rerun-triggers", "input", *WHOLE[3:]] == TRAIN[:-2]
-    assert UNPACK == UNPACK_AGAIN == ["tar", "-xf", "docs/small/scores.tar.gz"]
+    assert UNPACK == UNPACK_AGAIN == ["tar", "-xf", "results/released/small/scores.tar.gz"]

@@ -21,7 +21,7 @@ def release(project, monkeypatch):
     assert trained.returncode == 0, trained.stdout + trained.stderr
     monkeypatch.chdir(project)
     experiment = read_experiment([Path("smoke.yaml"), Path("fetched.yaml")])
-    archive = project / "docs/smoke/scores.tar.gz"
+    archive = project / "results/released/smoke/scores.tar.gz"
     archive.parent.mkdir(parents=True)
     with tarfile.open(archive, "w:gz") as packed:
         for seed in (1, 2, 3):

@@ -12,6 +12,7 @@ from transformer.model.config import ModelConfig, last_position
 from transformer.model.ids import PADDING
 from transformer.package.config import PackageConfig
 from transformer.package.loading import Package, load_package
+from transformer.package.readme import hub_head
 from transformer.support.files import InputError, atomic, part_folder, read_bytes, write_json, write_text
 from transformer.support.strict import plain
 from transformer.text.subwords import Subwords
@@ -105,7 +106,7 @@ def write_common(
     values = {**config.corpus, "config": config, "positions": longest(config.architecture), "typical": TYPICAL_LENGTH}
     values["penalty"] = length_exponent(config.decoding.alpha)
     text = README.format(**values, usage=usage.format(**values))
-    write_text(folder / "README.md", text + reading)
+    write_text(folder / "README.md", hub_head(vars(config)) + text + reading)
     write_json(folder / "package.json", plain(config))
     for name, source in {**dict.fromkeys(names, "subwords.model"), "history.csv": "history.csv"}.items():
         with atomic(folder / name) as stream:

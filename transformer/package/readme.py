@@ -1,10 +1,12 @@
-"""A package's README.md."""
+"""A package's README.md, with the head in YAML that model hubs read."""
 
 import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
+
+import yaml
 
 from transformer.model.config import ModelConfig
 from transformer.package.config import PackageConfig
@@ -13,7 +15,7 @@ from transformer.support.strict import listed, plain
 from transformer.training.attempts import devices
 
 README = """\
-# {model}, {source} to {target}
+{head}# {model}, {source} to {target}
 
 {kind_of_network}, trained on {corpus} ({description}; {licence}).
 
@@ -45,6 +47,11 @@ USAGE = {
     "translation": {"usage": "Translate", "command": "translate", "output": "translations"},
     "parsing": {"usage": "Parse", "command": "parse", "output": "trees"},
 }
+HUBS: dict[str, dict[str, Any]] = {
+    "translation": {"pipeline_tag": "translation", "metrics": ["bleu"]},
+    "parsing": {"metrics": ["f1"]},
+}
+LICENCES = ("apache-2.0", "cc-by-nc-sa-4.0", "mpl-2.0")  # those of config/corpora.yaml that hubs know by name
 
 
 def readme(place: str, config: Mapping[str, Any], history: Path, scores: Sequence[str] = ()) -> str:
@@ -64,6 +71,7 @@ def readme(place: str, config: Mapping[str, Any], history: Path, scores: Sequenc
     try:
         return README.format(
             **{**summary, "averaged": len(config["averaged"])},
+            head=hub_head(config),
             kind_of_network=KINDS[network],
             sizes=listed({name: architecture[name] for name in shown if name in architecture}),
             hours=summary["seconds"] / 3600,
@@ -76,6 +84,16 @@ def readme(place: str, config: Mapping[str, Any], history: Path, scores: Sequenc
         raise InputError(
             f"{place}: the records of corpus and training do not fit ({error!r}); make them again"
         ) from error
+
+
+def hub_head(config: Mapping[str, Any]) -> str:
+    """The lines that model hubs read: task, measures, languages (of a parser, the treebank's), data and licence."""
+    corpus = config["corpus"]
+    licence = corpus["licence"].lower().replace(" ", "-")
+    known = {"license": licence} if licence in LICENCES else {"license": "other", "license_name": corpus["licence"]}
+    languages = [config["source"], config["target"]] if config["kind"] == "translation" else [config["source"]]
+    head = {**HUBS[config["kind"]], "language": languages, "datasets": [corpus["corpus"]], **known}
+    return f"---\n{yaml.safe_dump(head, sort_keys=False, allow_unicode=True)}---\n\n"
 
 
 def write_readme(folder: Path, config: PackageConfig, scores: Sequence[str]) -> None:

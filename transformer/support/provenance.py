@@ -23,8 +23,13 @@ def software() -> dict[str, str]:
 
 
 def commit(folder: Path) -> str:
-    """The commit of the work tree `folder`, with `-dirty` if tracked files have changed; `unknown` without git."""
-    return _git(folder, "describe", "--always", "--dirty", "--exclude=*", "--abbrev=40") or "unknown"
+    """The commit of the work tree `folder`, with `-dirty` if tracked files have changed; `unknown` without git.
+
+    What no training reads does not count: files of `results`, where another folder may be mounted, and the ledger.
+    """
+    head = _git(folder, "rev-parse", "--verify", "HEAD")
+    changed = _git(folder, "status", "--porcelain", "--untracked-files=no", "--", ":!results", ":!ideas/ledger.csv")
+    return f"{head}-dirty" if changed else head or "unknown"
 
 
 def changed_code() -> list[str]:
@@ -32,10 +37,11 @@ def changed_code() -> list[str]:
     return _git(ROOT, "diff", "--name-only", "HEAD", "--", "transformer", "workflow").splitlines()
 
 
-def _git(folder: Path, *arguments: str) -> str:
-    # Both options are given, so that git does not use the repository of a parent folder.
-    git = ("git", f"--git-dir={folder / '.git'}", f"--work-tree={folder}")
+def _git(folder: Path, *words: str) -> str:
+    """What git prints; empty without git."""
+    # All options are given, so that git does not use the repository of a parent folder.
+    git = ("git", "-C", str(folder), "--git-dir=.git", "--work-tree=.")
     try:
-        return subprocess.run((*git, *arguments), cwd=folder, capture_output=True, text=True).stdout.strip()
+        return subprocess.run((*git, *words), capture_output=True, text=True).stdout.strip()
     except OSError:
         return ""

@@ -24,7 +24,7 @@ def main(folder: str, *arguments: str) -> int:
                 break
             except subprocess.TimeoutExpired:
                 [last] = log.read_text(errors="replace").split("\n")[-2:-1] or ["pip starts"]
-                print(f"  {time.monotonic() - start:.0f} s  {last.strip()}", flush=True)
+                print(f"  {time.monotonic() - start:.0f} s  {last.strip()[:100]}", flush=True)
     if status:
         last_lines = log.read_text(errors="replace").splitlines()[-SHOWN:]
         print(*last_lines, f"pip failed; all of its messages: {log}", sep="\n", file=sys.stderr)

@@ -33,6 +33,7 @@ from workflow.experiment.tasks import Figures, Name, Searches, Task, Trial, one_
 SHARED = {  # folders in `results` that no experiment may have
     "downloads": "the folder that all experiments share",
     "ideas": "the folder of `snakemake ideas`",
+    "released": "the folder of the released results",
     "site": "the folder of `make site`",
     "gpu": "the folder of `python -m benchmarks.gpu`",
 }

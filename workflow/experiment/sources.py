@@ -17,7 +17,7 @@ PARTS = {
     "models/marks.yaml": (0, "config/multi30k-tiny.yaml models/marks.yaml"),
     "config/own-text.yaml": (-1, "config/own-text.yaml mine.yaml"),
 }
-RELEASED = OWN_FILES[0].parents[1] / "docs"  # the released results: a folder for each experiment
+RELEASED = OWN_FILES[0].parents[1] / "results/released"  # of the clone: a folder for each experiment
 
 
 def read_sources(overlays: Iterable[Path]) -> dict[str, Mapping[str, Any]]:

@@ -29,7 +29,7 @@ class Plans(Rows):
 
     def released(self, experiment: str) -> Path:
         """The folder of an experiment's released tables."""
-        return self.numbers.parents[1] / "docs" / experiment / "tables"
+        return self.numbers.parents[1] / "results/released" / experiment / "tables"
 
     def on_dev(self, shown: Sequence[Run], **more: Any) -> Plan:
         """The plan of a table of some runs with scores on dev, as in Table 3. `more` are further parameters."""

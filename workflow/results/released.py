@@ -1,4 +1,4 @@
-"""An experiment's tables beside the released ones, docs/EXPERIMENT/tables, cell by cell."""
+"""An experiment's tables beside the released ones, results/released/EXPERIMENT/tables, cell by cell."""
 
 import csv
 import re

@@ -35,7 +35,7 @@ MILLIONS = {
     for row in PUBLISHED["table3"] + PUBLISHED["appendix"]
     if "params" in row and row["model"] != "big"  # the formula that gives all other counts gives 218
 }
-LATER = json.loads((CONFIG.parent / "docs/h100/later.json").read_text())
+LATER = json.loads((CONFIG.parent / "results/released/h100/later.json").read_text())
 MEASURED = {  # on an H100: seconds and GB of a step
     model: (each["ms"] / 1000, each["bytes"] / 1e9)
     for model, call in (("base", "call 3"), ("big", "call 3"), ("aop1", "call 4"))

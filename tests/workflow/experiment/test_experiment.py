@@ -48,6 +48,7 @@ def mine(row):
         ("scale: {dept: 1}", "scale.dept: unknown key dept; did you mean depth?"),
         ("experiment: my quick", "experiment: 'my quick' cannot name a folder"),
         ("experiment: Downloads", "experiment: `Downloads` is the folder that all experiments share; choose"),
+        ("experiment: released", "experiment: `released` is the folder of the released results; choose"),
         ("results: ~/results", "results: '~/results': ~ is not your home here"),
         ("results: 'a {b}'", "{, }, < and > are special to Snakemake"),
         ("replicates: smal", "replicates: unknown released experiment smal; did you mean small?"),

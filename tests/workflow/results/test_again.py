@@ -36,7 +36,7 @@ def test_it_says_where_a_run_departs(name, there, here, said):
 
 
 def test_every_released_run_can_be_compared_with_itself():
-    found = again.released(ROOT / "docs/replication/scores.tar.gz", "results/replication/runs/ende/base/11")
+    found = again.released(ROOT / "results/released/replication/scores.tar.gz", "results/replication/runs/ende/base/11")
     assert {"average-1/package/history.csv", "average-5/test.scores.json"} <= found.keys()
     assert [again.departure(name, text, text) for name, text in found.items()] == [""] * len(found)
 
@@ -45,11 +45,12 @@ def test_every_released_run_can_be_compared_with_itself():
 def small(tmp_path, monkeypatch):
     """A working folder with the released scores of one run."""
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "docs/small").mkdir(parents=True)
+    monkeypatch.setattr(again, "RELEASED", tmp_path / "released")
+    (tmp_path / "released/small").mkdir(parents=True)
     text = json.dumps(SCORES).encode()
     member = tarfile.TarInfo("results/small/runs/ende/base/1/average-1/dev.scores.json")
     member.size = len(text)
-    with tarfile.open("docs/small/scores.tar.gz", "w:gz") as archive:
+    with tarfile.open("released/small/scores.tar.gz", "w:gz") as archive:
         archive.addfile(member, io.BytesIO(text))
     return tmp_path
 
@@ -57,7 +58,9 @@ def small(tmp_path, monkeypatch):
 @pytest.mark.usefixtures("small")
 @pytest.mark.parametrize(("experiment", "run"), [("small", "ende/base/11"), ("small", "base/1"), ("x", "ende/base/1")])
 def test_a_run_that_is_not_released_is_an_error(experiment, run):
-    with pytest.raises(InputError, match=f"docs/{experiment}/scores.tar.gz: has no results/{experiment}/runs/{run}; "):
+    with pytest.raises(
+        InputError, match=f"released/{experiment}/scores.tar.gz: has no results/{experiment}/runs/{run}; "
+    ):
         again.main(experiment, run)
 
 

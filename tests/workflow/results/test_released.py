@@ -14,9 +14,9 @@ from workflow.results.common.result import Table
 from workflow.results.released import MACHINE, SAME, USUAL, Change, compare_tables, difference, read
 
 ROOT = Path(__file__).parents[3]
-RELEASED = sorted(ROOT.glob("docs/*/tables/*.csv"))
+RELEASED = sorted(ROOT.glob("results/released/*/tables/*.csv"))
 NAMES = [result.name for _, result in load() if isinstance(result, Table)]
-QUICK = ROOT / "docs/quick/tables"
+QUICK = ROOT / "results/released/quick/tables"
 EQUAL = "equal to the last digit"
 
 numbers = st.decimals(0, 99, places=1, allow_nan=False).map(str)

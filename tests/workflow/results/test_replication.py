@@ -79,7 +79,7 @@ def test_fresh_verdicts_stand_beside_the_first_ones(replicated):
 
 
 def test_the_claims_that_small_decided_have_its_verdicts_and_its_rows():
-    known = read_released(ROOT / "docs/small/tables/claims.csv")
+    known = read_released(ROOT / "results/released/small/tables/claims.csv")
     claims = read_experiment([ROOT / "config/replication.yaml"]).claims.values()
     decided = [claim for claim in claims if claim.family == "decided"]
     assert decided

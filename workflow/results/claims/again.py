@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from transformer.support.files import InputError
+from workflow.experiment.sources import RELEASED
 
 ENDINGS = (".scores.json", "/history.csv", "package/config.json")
 USAGE = "give an experiment whose scores are released, and one of its runs, such as: replication ende/base/11"
@@ -55,7 +56,7 @@ def _told(record: Mapping[str, Any]) -> dict[str, Any]:
 
 def main(experiment: str, run: str) -> str:
     """Train and score the run in results/again-EXPERIMENT, and compare. Raises as `released` and Snakemake do."""
-    there = released(Path(f"docs/{experiment}/scores.tar.gz"), f"results/{experiment}/runs/{run}")
+    there = released(RELEASED / f"{experiment}/scores.tar.gz", f"results/{experiment}/runs/{run}")
     folder, overlay = Path(f"results/again-{experiment}/runs/{run}"), Path(f"config/{experiment}.yaml")
     config = ["--configfile", str(overlay)] * overlay.exists() + ["--config", f"experiment=again-{experiment}"]
     targets = [str(folder / name) for name in there]

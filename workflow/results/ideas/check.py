@@ -14,7 +14,7 @@ from transformer.training.config import RunConfig, TrainingConfig
 from workflow.dag.runs import Runs
 from workflow.experiment.config import Experiment
 from workflow.experiment.cost import SENTENCES, cost, decoding_flops, decoding_hours
-from workflow.experiment.sources import OWN_FILES, read_sources
+from workflow.experiment.sources import OWN_FILES, RELEASED, read_sources
 from workflow.experiment.tasks import FRESH, Trial
 from workflow.results.ideas.ledger import entry_of
 from workflow.results.ideas.released import released
@@ -69,6 +69,11 @@ def _faults(experiment: Experiment, trial: Trial, paths: Sequence[Path]) -> Iter
         yield ("packages",), "with given packages nothing is trained, and a trial trains; remove this key"
     row, against = (experiment.run(task, name, 0) for name in (trial.row, trial.against))
     known = released(experiment, trial.against, paths)
+    if not RELEASED.is_dir():
+        raise InputError(
+            f"{RELEASED}: no such folder; get it back with `git restore results`. If `results` is a link or a mounted "
+            "folder, name that folder with --config results=FOLDER instead"
+        )
     if len(known) < SEEDS:
         count = f"{len(known)} of {SEEDS} seeds" if known else "no scores"
         text = f"{trial.against} is released with {count} for the values, text and decoding of {experiment.experiment}"
