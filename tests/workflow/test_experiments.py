@@ -215,7 +215,7 @@ def test_a_faulty_command_line_is_refused_by_the_profile(project, monkeypatch, c
     ("call", "told"),
     [
         (["--configfile", "smoke.yaml", "none.yaml"], "error: none.yaml: cannot be read"),
-        (["trial"], "error: trial: no row is named; write `trial: {row: NAME}` into your overlay"),
+        (["trial"], "error: no idea is named; give --config idea=ideas/NAME.py, or `trial: {row: NAME}`"),
         (["--config", "models={base: {steps: 0100}}"], "readers of YAML disagree about 0100"),
         (["--config", "replace=5"], "error: --config: replace: 5 is neither true nor false"),
         (["--profile", "profiles/slurm"], "account or partition is not filled in; copy profiles/slurm to my-slurm"),

@@ -21,7 +21,8 @@ from workflow.results.claims.verdicts import MEASURES
 from workflow.results.ideas import ledger
 from workflow.results.ideas.released import KNOWN, Released, compared, released
 
-GAINS = {"perplexity": 2.0, "bleu": 1.0}  # percent and points, of which the power is told; the measures that are judged
+# The measures that are judged, and of each a gain whose power is told: 2 % less perplexity, 1.0 BLEU.
+GAINS = {"perplexity": -math.log(0.98), "bleu": 1.0}
 # How far apart equal runs may score, as a share. Today's code trains base of `small` with the gradients of its release,
 # but its perplexity is 3e-7 apart. Another CPU moves it by 2e-3.
 EQUAL = 1e-5
@@ -36,7 +37,7 @@ def main(job: Any) -> None:
     known = released(experiment, name, paths)
     rows = [*map(run_of, job.input.row, job.input.packages)]
     [here], there = map(run_of, job.input.control, job.input.control_package), known[first]
-    entries, entry = ledger.read(book), ledger.entry_of(experiment, what=what(experiment))
+    entries, entry = ledger.read(book), ledger.entry_of(experiment, **about(experiment))
     k = ledger.number(entries, entry["digest"])
     control = {"seed": first, **differences(here, there), "here": made(here), "released": made(there)}
     reason = fault(f"{name} with seed {first}", control, here, there)
@@ -75,14 +76,16 @@ def run_of(scores: str, package: str) -> Released:
     return Released(read_json(Path(scores)), read_json(Path(package)))
 
 
-def what(experiment: Experiment) -> str:
-    """What the idea is: the first line of its file, or the values of its row."""
+def about(experiment: Experiment) -> dict[str, str]:
+    """What the idea is, and its source: of the docstring of its file, or else the values of its row."""
     assert experiment.trial
     row = experiment.models[experiment.trial.row]
     if "idea" not in row:
-        return listed(row)
+        return {"what": listed(row)}
     file = OWN_FILES[0].parents[1] / row["idea"]
-    return (ast.get_docstring(ast.parse(file.read_text("utf-8"))) or "").partition("\n")[0]
+    first, *others = (ast.get_docstring(ast.parse(file.read_text("utf-8"))) or "").split("\n\n")
+    sources = (" ".join(each.split()).removeprefix("Source: ") for each in others if each.startswith("Source: "))
+    return {"what": " ".join(first.split()).partition(". ")[0].removesuffix("."), "source": next(sources, "")}
 
 
 def differences(here: Released, there: Released) -> dict[str, float]:
@@ -115,7 +118,7 @@ def fault(name: str, control: Mapping[str, Any], here: Released, there: Released
         return ""
     return (
         f"your code changed base: {name}, trained again, differs from the released run ({apart(control)}), but device, "
-        f"precision, threads and PyTorch are the same. {uncommitted() or 'No file differs from the last commit.'}"
+        f"precision, threads and PyTorch are the same. {uncommitted() or 'Git knows no file that differs.'}"
     )
 
 
@@ -144,15 +147,21 @@ def unfit(control: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> str:
 
 
 def powers(experiment: Experiment, paths: Sequence[Path], k: int) -> dict[str, dict[str, float]]:
-    """For k and a few others, the chance that a confirmation finds each of GAINS, with the spread of released rows."""
-    some = [released(experiment, name, paths) for name in ("base", *KNOWN) if name in experiment.models]
+    """For k and a few others, the chance that a confirmation finds each of GAINS.
+
+    The idea is taken to vary over seeds as released rows of other ideas do.
+    """
+    base, *others = (released(experiment, name, paths) for name in ("base", *KNOWN) if name in experiment.models)
     found: dict[str, dict[str, float]] = {str(each): {} for each in sorted({k, 1, 3, 10})}
     for name, gain in GAINS.items():
         measure = MEASURES[name]
-        values = [[measure.value(number_of(run.scores, measure.key)) for run in runs.values()] for runs in some]
-        spread = float(np.mean([np.var(each, ddof=1) for each in values if len(each) > 1])) ** 0.5
+        some = (
+            [measure.value(number_of(run.scores, measure.key)) for run in runs.values()] for runs in (base, *others)
+        )
+        first, *rest = (np.var(each, ddof=1) for each in some if len(each) > 1)
+        spread = float((first + np.mean(rest or first)) / 2) ** 0.5
         for each in found:
-            found[each][name] = power(measure.margin(gain) or 0, spread, len(FRESH), ledger.tail(int(each)))
+            found[each][name] = power(gain, spread, len(FRESH), ledger.tail(int(each)))
     return found
 
 

@@ -17,7 +17,7 @@ LEDGER = OWN_FILES[0].parents[1] / "ideas/ledger.csv"
 # screened, begun, confirmed or not confirmed. Differences are in favour of the idea, that of perplexity in percent.
 # `flops` are those of a step, which takes `longer` than one of the other row, in percent.
 FIELDS = [
-    *("date", "idea", "what", "digest", "against", "event", "k", "seeds"),
+    *("date", "idea", "what", "source", "digest", "against", "event", "k", "seeds"),
     *("perplexity", "perplexity_low", "perplexity_high", "bleu", "bleu_low", "bleu_high"),
     *("parameters", "flops", "longer", "device", "precision", "torch", "commit"),
 ]
@@ -54,7 +54,7 @@ def append(path: Path, entry: Entry) -> None:
     kind = entry["event"].split()[-1]
     for each in reversed(read(path)):
         if each["digest"] == entry["digest"] and each["event"].split()[-1] == kind:
-            if kind != "screened" or all(each[name] == entry[name] for name in FIELDS[7:14]):
+            if kind != "screened" or all(each[name] == entry[name] for name in FIELDS[8:15]):
                 return
             break
     path.parent.mkdir(exist_ok=True)

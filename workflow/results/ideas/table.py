@@ -57,7 +57,7 @@ def every(job: Job) -> list[Entry]:
         if row["model"] in KNOWN:
             runs = released(experiment, row["model"], paths)
             training = next(iter(runs.values())).package["training"]
-            entry = {"idea": row["model"], "what": f"{row['name']}: {row['source']}", "against": "small/base"}
+            entry = {"idea": row["model"], "what": row["name"], "source": row["source"], "against": "small/base"}
             costs = {"parameters": str(training["parameters"]), "flops": str(training["flops"] / training["steps"])}
             measured = {name: compared(name, runs.values(), base.values()) for name in ("perplexity", "bleu")}
             seeds = " ".join(map(str, runs))
@@ -69,7 +69,7 @@ def content(job: Job) -> Content:
     """The table and its notes."""
     published = read_yaml(job.input.published)
     others = published["ideas"]
-    return Content([row(each, others.get(each["idea"], "")) for each in every(job)], 3, NOTES, csv_only=("of",))
+    return Content([row(each, others.get(each["idea"], "")) for each in every(job)], 4, NOTES, csv_only=("of",))
 
 
 def row(entry: Entry, others: str) -> Row:
@@ -85,6 +85,7 @@ def row(entry: Entry, others: str) -> Row:
     return {
         ("Idea", ""): entry["idea"],
         ("What", ""): entry["what"],
+        ("Source", ""): entry["source"],
         ("Status", ""): entry["status"] + f" (k = {entry.get('k')})" * bool(entry.get("k")),
         **measured("Perplexity", "perplexity", "{:+z.1f} %"),
         **measured("BLEU", "bleu", "{:+z.1f}"),
