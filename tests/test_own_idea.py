@@ -27,7 +27,7 @@ def test_the_idea_of_the_page_is_a_file_of_the_clone():
 @pytest.mark.parametrize(("text", "given"), [(MINE, []), ("", ["idea=ideas/rms_norm.py"])])
 def test_what_the_page_tries_can_be_tried(text, given, tmp_path):
     (overlay := tmp_path / "overlay.yaml").write_text(text)
-    experiment, _ = checked(sources_of([overlay], given)[0], {})
+    experiment, _ = checked(sources_of([overlay] if text else [], given)[0], {})
     assert experiment.experiment == "small"
     assert experiment.trial
 
