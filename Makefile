@@ -11,13 +11,14 @@ PIP = $(PYTHON) -I workflow/cli/install.py
 export PYTHONPATH := $(CURDIR)
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
-.PHONY: help reproduce report test test-skipped test-cluster test-gpu test-bare test-wheel gpu lint lock site
+.PHONY: help reproduce report test test-skipped test-cluster test-gpu test-bare test-wheel gpu lint lock site notebook
 
 help:
 	@echo "make .venv/installed   installs everything"
 	@echo "make reproduce         installs everything, trains the experiment quick, compares its tables with ours"
 	@echo "make report            makes the report of quick again"
 	@echo "make site              makes the pages of this project"
+	@echo "make notebook          opens the paper as a notebook in Jupyter"
 	@echo "make gpu               measures the speed of this machine's GPU in ten minutes (docs/gpu.md)"
 	@echo "make lint test         checks the code; further tests: CONTRIBUTING.md"
 
@@ -71,6 +72,11 @@ site: .venv/site
 	@.venv/bin/python -m sphinx -q -a -W --keep-going -c docs -d results/.doctrees . results/site
 	@echo "open results/site/index.html"
 
+# Opens docs/notebook.md in Jupyter. What you change there stays in a copy.
+notebook: .venv/notebook
+	.venv/bin/jupytext --output results/notebook.ipynb docs/notebook.md
+	.venv/bin/jupyter lab results/notebook.ipynb
+
 # PyTorch from PyPI includes 3 GB of CUDA. On Linux without an NVIDIA driver, it is therefore installed from PyTorch's
 # own index, without CUDA. There are two exceptions: a machine with Slurm, because its nodes may have GPUs, and a pip
 # that is configured to use a certain index. It has no hash, because each build has another.
@@ -111,6 +117,11 @@ endef
 	@$(PIP) .venv --requirement $<
 	@touch $@
 
+.venv/notebook: docs/notebook.txt .venv/installed
+	@echo "installing Jupyter into .venv: 200 MB"
+	@$(PIP) .venv --requirement $<
+	@touch $@
+
 .venv/witnesses: tests/witnesses.txt .venv/tests
 	@echo "installing the packages that tests compare with into .venv"
 	@$(PIP) .venv --requirement $<
@@ -121,11 +132,12 @@ endef
 LOCK = uv pip compile --quiet --universal --python-version 3.11.2 --generate-hashes --no-annotate --no-header
 lock:
 	@$(LOCK) pyproject.toml --extra workflow --constraint requirements-torch.txt --output-file requirements.txt >/dev/null
-	@for group in tests:tests/requirements.txt site:docs/requirements.txt witnesses:tests/witnesses.txt; do \
+	@for group in tests:tests/requirements.txt site:docs/requirements.txt notebook:docs/notebook.txt \
+		witnesses:tests/witnesses.txt; do \
 		$(LOCK) --group $${group%%:*} --constraint requirements-torch.txt --constraint requirements.txt \
 			--output-file $${group#*:} >/dev/null || exit; \
 	done
-	@for file in requirements.txt tests/requirements.txt docs/requirements.txt tests/witnesses.txt; do \
+	@for file in requirements.txt tests/requirements.txt docs/requirements.txt docs/notebook.txt tests/witnesses.txt; do \
 		sed -E '/^(torch|triton|(cuda|nvidia)-[a-z0-9-]+)==/,/[^\\]$$/d' $$file >$$file.new && mv $$file.new $$file; \
 	done
 	@{ sed '/- pip:/q' environment.yml; cat requirements.txt requirements-torch.txt tests/requirements.txt | \

@@ -9,7 +9,7 @@ sys.path.insert(0, str(ROOT))
 
 project = "Attention Is All You Need, reproduced"
 release = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
-extensions = ["myst_parser", "docs._ext.source_links", "docs._ext.results"]
+extensions = ["myst_nb", "docs._ext.source_links", "docs._ext.results"]
 
 root_doc = "README"
 include_patterns = [
@@ -24,6 +24,10 @@ include_patterns = [
 exclude_patterns = [".*", "results/site", "tests", "benchmarks", "transformer", "workflow"]
 
 myst_heading_anchors = 4
+nb_execution_mode = "force"  # docs/notebook.md runs each time
+nb_execution_raise_on_error = True
+nb_execution_timeout = 120
+nb_merge_streams = True
 highlight_language = "none"
 nitpicky = True
 

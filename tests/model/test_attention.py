@@ -136,16 +136,19 @@ def test_unscaled_attention_lacks_only_the_root_of_d_k():
 
 def test_with_a_cache_self_attention_writes_from_its_place_on_and_reads_what_the_mask_shows():
     layer, x = SelfAttention(config(8, h=2, d_k=3, d_v=5)), draw(2, 4, 8)
-    cache = LayerCache(draw(2, 2, 9, 3), draw(2, 2, 9, 5), 7)
-    before, shown = cache.keys.clone(), torch.zeros(2, 2, 9, dtype=torch.bool)
+    cache, before = LayerCache(), KeysValues(draw(2, 2, 9, 3), draw(2, 2, 9, 5))
+    cache.kept, cache.places = KeysValues(*(each.clone() for each in before)), 9
+    shown = torch.zeros(2, 2, 9, dtype=torch.bool)
     shown[:, 0, [1, 4, 7]] = shown[:, 1, [8]] = True
     with torch.no_grad():
         for i, place in enumerate((1, 4)):
-            layer(x[:, i : i + 1], first(9, of=9), cache=cache._replace(place=place))
+            cache.place = place
+            layer(x[:, i : i + 1], first(9, of=9), cache=cache)
+        cache.place = 7
         y = layer(x[:, 2:], Mask(shown), cache=cache)
     torch.testing.assert_close(y[:, 0], layer(x[:, :3], causal(3))[:, 2])
     torch.testing.assert_close(y[:, 1], layer(x[:, 3:], causal(1))[:, 0])
-    assert torch.equal(cache.keys[:, :, [0, 2, 3, 5, 6]], before[:, :, [0, 2, 3, 5, 6]])
+    assert torch.equal(cache.kept.keys[:, :, [0, 2, 3, 5, 6]], before.keys[:, :, [0, 2, 3, 5, 6]])
 
 
 @pytest.mark.agreement(witness="equations of the paper")

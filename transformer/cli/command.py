@@ -2,6 +2,7 @@
 
 import argparse
 import contextlib
+import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -64,6 +65,14 @@ writes = partial(path, written=True)
 def packaged(text: str = "folder of a trained model", **settings: Any) -> Arguments:
     """The option --package PATH."""
     return path("package", text, files=PACKAGE_FILES, **settings)
+
+
+trust = option(
+    "--trust-code",
+    action="store_true",
+    default="TRANSFORMER_TRUST_CODE" in os.environ,  # the workflow's jobs, which made their packages
+    help="run the code of the package's idea (idea.py), if it has one",
+)
 
 
 def one_of(*arguments: Arguments) -> Arguments:

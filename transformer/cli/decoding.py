@@ -21,6 +21,7 @@ from transformer.cli.command import (
     path,
     positive,
     threads,
+    trust,
     writes,
 )
 from transformer.support.files import (
@@ -97,6 +98,7 @@ def _output(file: Path | None) -> contextlib.AbstractContextManager[BinaryIO | N
 
 @command(
     packaged(),
+    trust,
     one_of(
         option("--beam", type=positive, help="beam size, 1 for greedy search (default: the package's)"),
         option("--sample", type=count, metavar="SEED", help="sample from the model, by seed and line number"),
@@ -152,7 +154,7 @@ def translate(arguments: argparse.Namespace) -> None:
     for name, given in (("alpha", arguments.alpha is not None), ("early-stop", arguments.early_stop)):
         if given and arguments.sample is not None:
             raise InputError(f"--{name} applies to beam search, but --sample draws without a beam; give one of the two")
-    loaded = load_package(arguments.package, choose_device())
+    loaded = load_package(arguments.package, choose_device(), arguments.trust_code)
     if loaded.config.kind == "parsing":
         print(f"{arguments.package} is a parser and prints its output as it is; for trees run parse", file=sys.stderr)
     options = (arguments.beam, arguments.sample, arguments.nbest, arguments.alpha, arguments.early_stop)
@@ -204,6 +206,7 @@ def translate(arguments: argparse.Namespace) -> None:
 
 @command(
     packaged("folder of a trained parser"),
+    trust,
     writes("svg", "also draw the trees, into this file", required=False),
     batch_tokens(None),
     torch=True,
@@ -217,7 +220,7 @@ def parse(arguments: argparse.Namespace) -> None:
     from transformer.support.device import choose_device
     from transformer.trees.drawing import draw
 
-    loaded = load_package(arguments.package, choose_device())
+    loaded = load_package(arguments.package, choose_device(), arguments.trust_code)
     config = loaded.config
     if config.kind != "parsing":
         raise InputError(f"{arguments.package}: is for {config.kind}, not for parsing; name a parser")
@@ -256,6 +259,7 @@ def draw(arguments: argparse.Namespace) -> None:
 
 @command(
     packaged(),
+    trust,
     writes("output", "JSON file to write"),
     option("--layer", type=count, help="layer of the encoder, from 1 (default: the last but one)"),
     option("sentences", nargs="+", help="each in quotes; blanks separate its words"),
@@ -268,7 +272,7 @@ def attention(arguments: argparse.Namespace) -> None:
     from transformer.support.device import choose_device, within_memory
 
     check_sentences(arguments.sentences)
-    loaded = load_package(arguments.package, choose_device())
+    loaded = load_package(arguments.package, choose_device(), arguments.trust_code)
     lines = list(map(loaded.as_read, arguments.sentences))
     with within_memory(str(arguments.package), "give shorter sentences"):
         write_json(arguments.output, attention_record(loaded, lines, arguments.layer))

@@ -10,7 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from transformer.cli.command import batch_tokens, command, option, packaged, path, positive, writes
+from transformer.cli.command import batch_tokens, command, option, packaged, path, positive, trust, writes
 from transformer.support.files import InputError, as_json, atomic, read_parallel, stream_lines, write_output
 from transformer.support.languages import not_languages
 from transformer.support.strict import read_config
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 @command(
     packaged(),
+    trust,
     path("source", "text that was translated"),
     path("target", "its translation, or linearised trees, for the perplexity"),
     path("reference", "what --translations are compared with: reference translations, or gold trees"),
@@ -46,7 +47,7 @@ def score(arguments: argparse.Namespace) -> None:
 
     check_plain(arguments.reference)
     with atomic(arguments.output) as stream:
-        loaded = load_package(arguments.package, choose_device())
+        loaded = load_package(arguments.package, choose_device(), arguments.trust_code)
         if loaded.config.kind == "translation":
             for _, fault in not_languages(target=loaded.config.target):  # BLEU would refuse it after the work
                 raise InputError(f"{arguments.package}: its target {fault}; make corpus and package again")
@@ -142,6 +143,7 @@ def _translated(
 
 @command(
     packaged(),
+    trust,
     path("source", "text"),
     path("target", "its translation"),
     option(
@@ -171,7 +173,7 @@ def perplexity(arguments: argparse.Namespace) -> None:
 
     if arguments.translate and not arguments.by_length:
         raise InputError("--translate needs --by-length; give both")
-    loaded = load_package(arguments.package, choose_device())
+    loaded = load_package(arguments.package, choose_device(), arguments.trust_code)
     written = io.StringIO()
     with _text(arguments, loaded) as pairs:
         if arguments.by_length:
@@ -199,7 +201,7 @@ def complexity(arguments: argparse.Namespace) -> None:
         stream.write(as_json(complexity_of(sizes)))
 
 
-@command(packaged(), torch=True)
+@command(packaged(), trust, torch=True)
 def describe(arguments: argparse.Namespace) -> None:
     """Print a description of a package: its model, corpus, training and decoding."""
     import torch
@@ -207,4 +209,4 @@ def describe(arguments: argparse.Namespace) -> None:
     from transformer.package.description import describe as description
     from transformer.package.loading import load_package
 
-    write_output(f"{description(load_package(arguments.package, torch.device('cpu')))}\n")
+    write_output(f"{description(load_package(arguments.package, torch.device('cpu'), arguments.trust_code))}\n")

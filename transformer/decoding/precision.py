@@ -8,6 +8,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from transformer.decoding.beam import BLOCK
+from transformer.model import kernels
 from transformer.model.network import Network
 from transformer.support.device import auto_precision
 
@@ -70,9 +71,9 @@ def in_precision(model: Network, precision: str) -> Network:
         if isinstance(module, nn.LSTM):
             module.flatten_parameters()  # cuDNN needs contiguous weights; copying has scattered them
         for name, child in module.named_children():
-            if isinstance(child, nn.Linear):
+            if type(child) is nn.Linear:  # and no subclass, which may compute otherwise
                 setattr(module, name, _Linear(child, dtype))
-            elif isinstance(child, nn.LayerNorm) and all_in_bfloat16(precision, child.weight.device):
+            elif kernels.has(child, nn.LayerNorm) and all_in_bfloat16(precision, child.weight.device):
                 setattr(module, name, _LayerNorm(child))
     model.projection = _Linear(projection, dtype)
     return model

@@ -110,4 +110,5 @@ def _decoder(folder: Path, search: Search, precision: str, threads: int) -> Deco
     """What a worker decodes a batch with."""
     torch.set_num_threads(threads)
     keep_freed_memory()
-    return partial(search, in_precision(load_package(folder, torch.device("cpu")).model, precision))
+    package = load_package(folder, torch.device("cpu"), trust_code=True)  # the caller has loaded it, too
+    return partial(search, in_precision(package.model, precision))

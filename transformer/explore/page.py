@@ -19,7 +19,7 @@ MODULES = sorted(path.stem for path in FOLDER.glob("*.js"))
 def explored(folders: Sequence[tuple[Path, PackageConfig]], examples: Sequence[str]) -> str:
     """The page of some packages, given as folder and config, and of sentences to choose from.
 
-    Raises InputError for a package that is not a Transformer.
+    Raises InputError for a package that is not a Transformer, or that has an idea.
     """
     packages = [_package(folder, config) for folder, config in folders]
     name = packages[0]["name"] if len(packages) == 1 else f"{len(packages)} models"
@@ -57,6 +57,8 @@ def _package(folder: Path, config: PackageConfig) -> dict[str, Any]:
     """A package as the page holds it: its config, its weights and its vocabulary, as they are on disk."""
     if config.architecture.network != "transformer":
         raise InputError(f"{folder}: {config.model} has a {config.architecture.network} network; name a Transformer")
+    if config.architecture.idea is not None:
+        raise InputError(f"{folder}: {config.model} has an idea, which the page cannot express; name another")
     languages = f"{config.source} to {config.target}" if config.kind == "translation" else "parser"
     corpus = config.corpus
     text = f"{config.model} ({languages}), {config.training['parameters']:,} parameters, trained on "

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from transformer.export.package import new_folder
-from transformer.package.config import HASHED, read_package_config, signed
+from transformer.package.config import HASHED, IDEA, read_package_config, signed
 from transformer.support.arrays import read_arrays, write_arrays
 from transformer.support.files import InputError, atomic, read_bytes, read_json, sha256, write_json
 
@@ -26,7 +26,8 @@ def to_float16(folder: Path, output: Path) -> None:
             raise InputError(f"{folder / 'model.safetensors'}: {name} has numbers beyond float16; use it as it is")
     with new_folder(output) as temporary:
         write_arrays(temporary / "model.safetensors", rounded, texts)
-        for name in ("subwords.model", "history.csv", "README.md"):
+        idea = [IDEA] if "idea" in values["architecture"] else []
+        for name in ("subwords.model", "history.csv", "README.md", *idea):
             with atomic(temporary / name) as stream:
                 stream.write(read_bytes(folder / name))
         values["sha256"] |= {name: sha256(temporary / name) for name in HASHED}

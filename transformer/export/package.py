@@ -10,7 +10,7 @@ from torch import Tensor
 
 from transformer.model.config import ModelConfig, last_position
 from transformer.model.ids import PADDING
-from transformer.package.config import PackageConfig
+from transformer.package.config import PackageConfig, read_package_config
 from transformer.package.loading import Package, load_package
 from transformer.package.readme import hub_head
 from transformer.support.files import InputError, atomic, part_folder, read_bytes, write_json, write_text
@@ -64,6 +64,8 @@ def check_expressible(folder: Path, package: PackageConfig, other: str, position
     model, config, reason = package.model, package.architecture, None
     if config.network != "transformer":
         reason = f"a {config.network} network"
+    elif config.idea is not None:
+        reason = "an idea"
     elif config.attention_over_parameters is not None:
         reason = "attention over parameters instead of feed-forward layers"
     elif not config.d_k * config.h == config.d_v * config.h == config.d_model:
@@ -78,8 +80,8 @@ def check_expressible(folder: Path, package: PackageConfig, other: str, position
 
 def load_expressible(folder: Path, other: str, positions: tuple[str, ...]) -> Package:
     """Load a package that `other` can express. Raises the errors of `load_package` and `check_expressible`."""
+    check_expressible(folder, read_package_config(folder), other, positions)
     package = load_package(folder, torch.device("cpu"))
-    check_expressible(folder, package.config, other, positions)
     if package.config.kind == "parsing":
         print(
             f"warning: {folder}: is a parser; {other} returns its best hypothesis, which may not be a tree, and only "

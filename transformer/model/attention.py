@@ -109,7 +109,11 @@ def join_heads(x_BHTE: Tensor) -> Tensor:
 
 
 class MultiHeadAttention(nn.Module):
-    """Concat(head_1, ..., head_h) W^O (section 3.2.2). Subclasses project to queries, keys and values of the heads."""
+    """Concat(head_1, ..., head_h) W^O (section 3.2.2). Subclasses project to queries, keys and values of the heads.
+
+    Any module may replace `attend`: it maps queries, keys and values, and a mask to what the heads read. Its method
+    `weights` takes the same and returns what figures 3 to 5 show.
+    """
 
     output: nn.Linear  # W^O
 
@@ -136,6 +140,15 @@ class SelfAttention(MultiHeadAttention):
         self.query_key_value = xavier_linear(config.d_model, sum(self.sizes))
         self.output = xavier_linear(self.values_width, config.d_model)
 
+    def heads(self, x_BTD: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """The queries [B, H, T, K], keys and values of all heads, before positions rotate queries and keys.
+
+        A subclass may return fewer heads of keys and values, which the cache then holds, and expand them in
+        `multi_head`.
+        """
+        q, k, v = (split_heads(part, self.h) for part in self.query_key_value(x_BTD).split(self.sizes, -1))
+        return q, k, v
+
     def forward(
         self, x_BTD: Tensor, mask: Mask, rotation: Tensor | None = None, cache: LayerCache | None = None
     ) -> Tensor:
@@ -143,7 +156,7 @@ class SelfAttention(MultiHeadAttention):
 
         With a `cache`, x holds the newest subword of each hypothesis, which also reads the subwords before it.
         """
-        q, k, v = (split_heads(part, self.h) for part in self.query_key_value(x_BTD).split(self.sizes, -1))
+        q, k, v = self.heads(x_BTD)
         q, k = rotate(q, rotation), rotate(k, rotation)
         return self.multi_head(q, KeysValues(k, v) if cache is None else cache.add(k, v), mask)
 
@@ -158,13 +171,17 @@ class EncoderDecoderAttention(MultiHeadAttention):
         self.key_value = xavier_linear(config.d_model, sum(self.sizes))
         self.output = xavier_linear(self.values_width, config.d_model)
 
+    def queries(self, x_BTD: Tensor) -> Tensor:
+        """The queries of all heads, [B, H, T, K]."""
+        return split_heads(self.query(x_BTD), self.h)
+
     def keys_values(self, encoded_BSD: Tensor) -> KeysValues:
         """The keys and values of the encoder's output. They are computed once for each sentence."""
         return KeysValues(*(split_heads(part, self.h) for part in self.key_value(encoded_BSD).split(self.sizes, -1)))
 
     def forward(self, x_BTD: Tensor, memory: KeysValues, mask: Mask) -> Tensor:
         """[B, T, D] to [B, T, D]."""
-        return self.multi_head(split_heads(self.query(x_BTD), self.h), memory, mask)
+        return self.multi_head(self.queries(x_BTD), memory, mask)
 
 
 class AttentionOverParameters(nn.Module):

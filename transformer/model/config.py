@@ -5,7 +5,9 @@ from typing import Annotated, Literal, get_args
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
+from transformer.model.idea import check_code
 from transformer.support.fields import STRICT, Config, Faults, Probability, check
+from transformer.support.files import InputError
 from transformer.support.strict import added
 
 Positions = Literal["none", "sinusoidal", "learned", "t5", "alibi", "rotary"]
@@ -26,6 +28,7 @@ TRANSFORMER = {
     "attention_over_parameters": None,
     "attention": "scaled",
     "attention_dropout": 0.0,
+    "idea": None,
 }
 
 
@@ -68,6 +71,15 @@ class ModelConfig(Config):
     network: Literal["transformer", "recurrent", "convolutional"] = added(
         "transformer", "the paper's network, or the LSTMs or convolutions that it replaces"
     )
+    idea: str | None = added(None, "a file that changes the network, such as ideas/swiglu.py (docs/own-idea.md)")
+
+    @check
+    def _code(self) -> Faults:
+        if self.idea is not None:
+            try:
+                check_code(self.idea)
+            except InputError as error:
+                yield "idea", str(error)
 
     @check
     def _even_width(self) -> Faults:

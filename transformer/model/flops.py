@@ -10,9 +10,15 @@ def forward_flops(config: ModelConfig, vocabulary: int, lengths: np.ndarray, hyp
 
     Training costs three times as much. In a beam search, each source has `hypotheses` targets. The count leaves out
     element-wise work (softmax, LayerNorm, dropout, the tanh of additive attention) and, of additive attention, the
-    scores that the decoder's mask hides.
+    scores that the decoder's mask hides. Those of an idea are counted on the built network.
     """
     source, target = lengths.astype(np.float64).T
+    if config.idea is not None:
+        from transformer.model.built import built_flops
+
+        (once, s, t, ss, tt, st), _ = built_flops(config, vocabulary)
+        decoder = t * target + tt * target**2 + st * source * target
+        return once + float((s * source + ss * source**2 + hypotheses * decoder).sum())
     if config.network == "recurrent":
         return _recurrent(config.N, config.d_model, vocabulary, source, target, hypotheses)
     if config.network == "convolutional":
@@ -32,6 +38,15 @@ def forward_flops(config: ModelConfig, vocabulary: int, lengths: np.ndarray, hyp
     decoder += target * config.d_model * (keys + values) + source * target * (keys + values)
     softmax = target * config.d_model * vocabulary
     return float(2 * (config.N * (encoder + memory) + hypotheses * (config.N * decoder + softmax)).sum())
+
+
+def optimizer_flops(config: ModelConfig, vocabulary: int) -> float:
+    """FLOPs of the optimizer in a step: none of Adam, which computes no matrix product."""
+    if config.idea is None:
+        return 0.0
+    from transformer.model.built import built_flops
+
+    return built_flops(config, vocabulary)[1]
 
 
 def _recurrent(N: int, width: int, vocabulary: int, source: np.ndarray, target: np.ndarray, hypotheses: int) -> float:

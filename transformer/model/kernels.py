@@ -7,7 +7,7 @@ will go on computing the old one. docs/speed.md says what each kernel gains. Sha
 
 import math
 from contextlib import nullcontext
-from typing import Any
+from typing import Any, TypeGuard, TypeVar
 
 import torch
 import torch.nn.functional as F
@@ -16,6 +16,8 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from transformer.model.ids import PADDING
 from transformer.support.device import auto_precision
+
+AnyModule = TypeVar("AnyModule", bound=nn.Module)
 
 ON = True  # False: all is computed by the definitions, those of the loss and of Adam included
 
@@ -40,6 +42,11 @@ def on_cpu(x: Tensor) -> bool:
 def on_gpu(x: Tensor) -> bool:
     """Whether the kernels for GPUs compute with `x`."""
     return ON and x.is_cuda
+
+
+def has(module: nn.Module, kind: type[AnyModule]) -> TypeGuard[AnyModule]:
+    """Whether a kernel may compute with a module's weights: one of exactly this kind, with a weight and a bias."""
+    return type(module) is kind and module.weight is not None and module.bias is not None
 
 
 def gpu_attention(

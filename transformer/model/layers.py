@@ -4,6 +4,9 @@ Shapes are named as in attention.py. Two things follow the authors' code: LayerN
 further LayerNorm after the last layer.
 """
 
+from collections.abc import Callable
+from typing import Any
+
 import torch.nn.functional as F
 from torch import Tensor, nn
 
@@ -34,7 +37,7 @@ class FeedForward(nn.Module):
 
     def forward(self, x_BTD: Tensor) -> Tensor:
         """[B, T, D] to [B, T, D], each position by itself."""
-        if kernels.on_gpu(x_BTD) and isinstance(self.inner, nn.Linear):  # decoding may have replaced it
+        if kernels.on_gpu(x_BTD) and kernels.has(self.inner, nn.Linear):  # decoding may have replaced it
             return self.outer(kernels.linear_relu(self.inner, x_BTD))
         return self.outer(F.relu(self.inner(x_BTD)))
 
@@ -50,7 +53,8 @@ def position_wise(config: ModelConfig) -> nn.Module:
 class Residual(nn.Module):
     """LayerNorm(x + Dropout(y)) (sections 3.1 and 5.4), where y is the output of a sub-layer.
 
-    The result has the type of y. In bfloat16 it takes half the memory, and the next layer need not convert it.
+    The result has the type of y. In bfloat16 it takes half the memory, and the next layer need not convert it. A layer
+    calls `around`. A subclass overrides it to choose what the sub-layer reads; `norm` may be any module.
     """
 
     def __init__(self, d_model: int, dropout: float):
@@ -58,10 +62,14 @@ class Residual(nn.Module):
         self.norm = nn.LayerNorm(d_model, eps=1e-6)
         self.dropout = dropout
 
+    def around(self, x: Tensor, sub_layer: Callable[[Tensor], Tensor]) -> Tensor:
+        """[..., D] to [..., D], where a sub-layer maps [..., D] to [..., D]."""
+        return self(x, sub_layer(x))
+
     def forward(self, x: Tensor, y: Tensor) -> Tensor:
         """[..., D] and [..., D] to [..., D]."""
         x, dropout = x.type_as(y), self.dropout if self.training else 0.0
-        if kernels.on_cpu(x):
+        if kernels.on_cpu(x) and kernels.has(self.norm, nn.LayerNorm):
             return kernels.residual(self.norm, x, y, dropout)
         return self.norm(x + F.dropout(y, dropout)).type_as(x)
 
@@ -73,12 +81,12 @@ class EncoderLayer(nn.Module):
         super().__init__()
         self.self_attention = SelfAttention(config)
         self.position_wise = position_wise(config)
-        self.residuals = nn.ModuleList(Residual(config.d_model, config.P_drop) for _ in range(2))
+        self.residuals: Any = nn.ModuleList(Residual(config.d_model, config.P_drop) for _ in range(2))
 
     def forward(self, x_BSD: Tensor, mask: Mask, rotation: Tensor | None = None) -> Tensor:
         """[B, S, D] to [B, S, D]. `rotation` is that of SelfAttention."""
-        x_BSD = self.residuals[0](x_BSD, self.self_attention(x_BSD, mask, rotation))
-        return self.residuals[1](x_BSD, self.position_wise(x_BSD))
+        x_BSD = self.residuals[0].around(x_BSD, lambda x: self.self_attention(x, mask, rotation))
+        return self.residuals[1].around(x_BSD, self.position_wise)
 
 
 class DecoderLayer(nn.Module):
@@ -89,7 +97,7 @@ class DecoderLayer(nn.Module):
         self.self_attention = SelfAttention(config)
         self.encoder_attention = EncoderDecoderAttention(config)
         self.position_wise = position_wise(config)
-        self.residuals = nn.ModuleList(Residual(config.d_model, config.P_drop) for _ in range(3))
+        self.residuals: Any = nn.ModuleList(Residual(config.d_model, config.P_drop) for _ in range(3))
 
     def forward(
         self,
@@ -105,6 +113,6 @@ class DecoderLayer(nn.Module):
         `causal` lets each position read itself and the positions before it in its sentence; `source_mask` lets it read
         the source, whose keys and values are `memory`. `rotation` and `cache` are those of SelfAttention.
         """
-        x_BTD = self.residuals[0](x_BTD, self.self_attention(x_BTD, causal, rotation, cache))
-        x_BTD = self.residuals[1](x_BTD, self.encoder_attention(x_BTD, memory, source_mask))
-        return self.residuals[2](x_BTD, self.position_wise(x_BTD))
+        x_BTD = self.residuals[0].around(x_BTD, lambda x: self.self_attention(x, causal, rotation, cache))
+        x_BTD = self.residuals[1].around(x_BTD, lambda x: self.encoder_attention(x, memory, source_mask))
+        return self.residuals[2].around(x_BTD, self.position_wise)

@@ -1,10 +1,14 @@
-"""Count a model's parameters from its sizes, without loading PyTorch."""
+"""Count a model's parameters from its sizes, without loading PyTorch unless it has an idea."""
 
 from transformer.model.config import BUCKETS, ModelConfig
 
 
 def parameters(config: ModelConfig, vocabulary: int) -> int:
-    """How many parameters a network of this config has."""
+    """How many parameters a network of this config has. Those of an idea are counted on the built network."""
+    if config.idea is not None:
+        from transformer.model.built import built_weights
+
+        return built_weights(config, vocabulary)[0]
     if config.network == "recurrent":
         return vocabulary * config.d_model + _recurrent(config.N, config.d_model)
     if config.network == "convolutional":

@@ -43,7 +43,11 @@ from transformer.model.positions import plus, positions
 
 
 class Transformer(Network):
-    """Encoder and decoder, with embeddings and softmax."""
+    """Encoder and decoder, with embeddings and softmax.
+
+    An idea may replace any module in it. `encoder_end` and `decoder_end` change nothing: they stand after the last
+    layer of a stack, where pre-norm has its last LayerNorm.
+    """
 
     def __init__(self, config: ModelConfig, vocabulary: int):
         super().__init__(config, vocabulary)
@@ -52,6 +56,7 @@ class Transformer(Network):
         self.target_positions = positions(config, causal=True)
         self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.N))
         self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.N))
+        self.encoder_end, self.decoder_end = nn.Identity(), nn.Identity()
 
     def prepare(self, length: int) -> None:
         """Compute what positions need for rows of `length`, so that a compiled model need not be compiled again."""
@@ -80,7 +85,7 @@ class Transformer(Network):
         x = self.dropout(plus(self.embed(source.ids), positions.encoding(position)))
         for layer in self.encoder:
             x = layer(x, mask, rotation)
-        return x
+        return self.encoder_end(x)
 
     def memory(self, encoded_RSD: Tensor) -> list[KeysValues]:
         """The keys and values that each decoder layer computes from the encoder's output."""
@@ -105,7 +110,7 @@ class Transformer(Network):
         rotation = self.target_positions.rotation(position_RT)
         for layer, keys_values, cache in zip(self.decoder, memory, caches or [None] * len(memory), strict=True):
             y = layer(y, causal, keys_values, source_mask, rotation, cache)
-        return y
+        return self.decoder_end(y)
 
     def begin(self, source_BS: Tensor) -> "TransformerHypotheses":
         """See Network."""
@@ -116,7 +121,7 @@ class TransformerHypotheses:
     """The hypotheses of a search: keys and values of the source, and a cache of those of the target."""
 
     def __init__(self, model: Transformer, source_BS: Tensor):
-        self.model, self.cache = model, Cache(model.config, len(source_BS), source_BS.device)
+        self.model, self.cache = model, Cache(model.config.N, len(source_BS), source_BS.device)
         shown_BS = F.pad(source_BS != PADDING, (0, -source_BS.size(1) % ROW))
         self.source_mask = Mask(shown_BS[:, None])
         parts = [model.memory(model.encode(Rows.of(part))) for part in encoder_batches(source_BS)]

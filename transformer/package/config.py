@@ -25,6 +25,7 @@ class Decoding(Config):
     extra: Size = Field(description="the most subwords that an output has beyond the number of its input")
 
 
+IDEA = "idea.py"  # the code of the idea of a package that has one, for people; it equals that in config.json
 SECTION_6_1 = Decoding(BEAM, ALPHA, EXTRA)
 
 
@@ -77,4 +78,6 @@ def read_package_config(folder: Path) -> PackageConfig:
             raise InputError(f"{folder / name}: no such file; copy or make it again")
         if (got := sha256(folder / name)) != (expected := config.sha256.get(name)):
             raise InputError(f"{folder / name}: SHA-256 {got}, expected {expected}; copy or make it again")
+    if (idea := config.architecture.idea) is not None and read_bytes(folder / IDEA) != idea.encode():
+        raise InputError(f"{folder / IDEA}: is not the code in config.json, which would run; copy or make it again")
     return config

@@ -4,6 +4,7 @@ from contextlib import suppress
 from typing import Any
 
 from transformer.model.config import USED
+from transformer.package.config import IDEA
 from transformer.package.loading import Package
 from transformer.support.strict import listed, plain
 from transformer.training.attempts import devices
@@ -32,6 +33,8 @@ def describe(package: Package) -> str:
         sizes = {key: sizes[key] for key in used}
     elif config.architecture.attention_over_parameters:
         del sizes["d_ff"]  # it has no such layers
+    if "idea" in sizes:
+        sizes["idea"] = IDEA
     known: dict[str, Any] = {
         **vars(config),
         **config.training,

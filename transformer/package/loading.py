@@ -9,7 +9,7 @@ from torch import Tensor
 from transformer.model.network import Network
 from transformer.model.networks import network
 from transformer.model.parameters import parameters
-from transformer.package.config import PackageConfig, read_package_config
+from transformer.package.config import IDEA, PackageConfig, read_package_config
 from transformer.support.files import InputError
 from transformer.support.tensors import read_tensors
 from transformer.text.subwords import Subwords
@@ -29,17 +29,26 @@ class Package:
         return escaped(line) if self.config.kind == "parsing" else line
 
 
-def load_package(folder: Path, device: torch.device) -> Package:
-    """Read a package. Raises InputError when weights and config do not fit, and that of each file that is at fault."""
+def load_package(folder: Path, device: torch.device, trust_code: bool = False) -> Package:
+    """Read a package; one with an idea only with `trust_code`, because this runs its code.
+
+    Raises InputError when weights and config do not fit, and that of each file that is at fault.
+    """
     folder = Path(folder)
     config = read_package_config(folder)
+    architecture, vocabulary = config.architecture, config.vocabulary
+    if architecture.idea is not None and not trust_code:
+        raise InputError(
+            f"{folder}: {config.model} has an idea, {IDEA}, which is Python code that would run with all your rights; "
+            "read it, and add --trust-code if you trust it"
+        )
     weights, _ = read_tensors(folder / "model.safetensors")
     other = f"{folder}: model.safetensors does not fit the architecture in config.json; copy or make it again"
     # So many layers or weights could fill the memory, so this comes before they are built.
-    found, asked = sum(map(Tensor.numel, weights.values())), parameters(config.architecture, config.vocabulary)
-    if len(weights) < config.architecture.N or found != asked:
+    found = sum(map(Tensor.numel, weights.values()))
+    if architecture.idea is None and (len(weights) < architecture.N or found != parameters(architecture, vocabulary)):
         raise InputError(other)
-    model = network(config.architecture, config.vocabulary)
+    model = network(architecture, vocabulary)
     try:
         model.load_state_dict(weights)
     except RuntimeError as error:

@@ -7,7 +7,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from transformer.package.config import HASHED, Decoding, PackageConfig, TaskKind, signed
+from transformer.package.config import HASHED, IDEA, Decoding, PackageConfig, TaskKind, signed
 from transformer.package.readme import readme
 from transformer.support.arrays import read_metadata, write_arrays
 from transformer.support.files import InputError, atomic, read_bytes, read_json, sha256, write_json, write_text
@@ -32,6 +32,8 @@ def save_package(
     for name, source in (("subwords.model", subwords), ("history.csv", history)):
         with atomic(folder / name) as stream:
             stream.write(read_bytes(source))
+    if (idea := plain(config["architecture"]).get("idea")) is not None:
+        write_text(folder / IDEA, idea)
     hashes = {name: sha256(folder / name) for name in HASHED}
     write_text(folder / "README.md", text)
     write_json(folder / "config.json", signed({**plain(config), "sha256": hashes}))

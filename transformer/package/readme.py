@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 
 from transformer.model.config import ModelConfig
-from transformer.package.config import PackageConfig
+from transformer.package.config import IDEA, PackageConfig
 from transformer.support.files import InputError, read_lines, write_text
 from transformer.support.strict import listed, plain
 from transformer.training.attempts import devices
@@ -35,7 +35,7 @@ README = """\
 
 {usage} sentences, one per line:
 
-    python -m transformer {command} --package FOLDER < sentences > {output}
+    python -m transformer {command} --package FOLDER{trust} < sentences > {output}
 """
 KINDS = {
     "transformer": 'A Transformer of "Attention Is All You Need" (arXiv 1706.03762)',
@@ -65,6 +65,8 @@ def readme(place: str, config: Mapping[str, Any], history: Path, scores: Sequenc
     network = architecture.pop("network", "transformer")
     if architecture.get("attention_over_parameters"):
         del architecture["d_ff"]  # it has no such layers
+    if idea := architecture.get("idea"):
+        architecture["idea"] = IDEA
     added = [field.name for field in fields(ModelConfig) if "added" in field.metadata]
     shown = [*SIZES, *added] if network == "transformer" else SIZES[:2]
     measured = _dev_perplexity(history)
@@ -74,6 +76,7 @@ def readme(place: str, config: Mapping[str, Any], history: Path, scores: Sequenc
             head=hub_head(config),
             kind_of_network=KINDS[network],
             sizes=listed({name: architecture[name] for name in shown if name in architecture}),
+            trust=" --trust-code" if idea else "",
             hours=summary["seconds"] / 3600,
             where=devices(summary),
             perplexity=measured,

@@ -15,8 +15,8 @@ class Bfloat16Weights:
 
     def __init__(self, model: Network):
         self.model = model
-        linear = {each for module in model.modules() if isinstance(module, nn.Linear) for each in module.parameters()}
-        self.exact = {name: each for name, each in model.named_parameters() if each in linear}
+        linear = {each for module in model.modules() if type(module) is nn.Linear for each in module.parameters()}
+        self.exact = {name: each for name, each in model.named_parameters() if each in linear and each.requires_grad}
         self.copies = {name: each.detach().bfloat16().requires_grad_() for name, each in self.exact.items()}
         self.gradients = [torch.zeros_like(each) for each in self.exact.values()]
 

@@ -5,7 +5,7 @@ import json
 import math
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from transformer.model.flops import forward_flops
+from transformer.model.built import check_idea
+from transformer.model.flops import forward_flops, optimizer_flops
+from transformer.model.idea import blaming
 from transformer.model.ids import END, PADDING
 from transformer.model.masks import Rows
 from transformer.model.networks import network
@@ -86,7 +88,10 @@ class Trainer:
         which = np.flatnonzero(dev.lengths[:DEV_PAIRS].max(1) <= most)
         self.dev = list(once(dev, which, self.micro_tokens)) if len(which) else []
         torch.manual_seed(config.seed)
-        self.model = network(config.architecture, vocabulary).to(device)
+        self.model = network(config.architecture, vocabulary)
+        if config.architecture.idea is not None:
+            check_idea(self.model)
+        self.model.to(device)
         rows = [side.ids.size(1) for pairs in self.dev for side in (pairs.source, pairs.target)]
         longest = max(*rows, *(length for shape in self.batches.shapes for length in shape[1:]))
         self.model.prepare(longest + UNIT)  # a GPU pads rows
@@ -107,11 +112,13 @@ class Trainer:
             self.state.precision = world.of_first(precision)
         self.updater.precision = self.state.precision
 
-    def within_memory(self) -> contextlib.AbstractContextManager[None]:
-        """The context that names the remedy when memory runs out in training."""
+    @contextlib.contextmanager
+    def within_memory(self) -> Iterator[None]:
+        """The context that names the remedy when memory runs out in training, and an idea's line that fails."""
         held = min(self.micro_tokens, -(-self.config.training.batch_tokens // self.world.size))
         remedy = smaller_passes(held, max(max(shape[1:]) for shape in self.batches.shapes))
-        return within_memory(self.label, remedy)
+        with blaming(self.config.architecture.idea), within_memory(self.label, remedy):
+            yield
 
     def try_compiler(self) -> None:
         """Compile the passes for a batch, if training is to be compiled; see `Updater.try_compiler`.
@@ -199,7 +206,7 @@ class Trainer:
         batches, share = batches or [NOTHING], self.world.size / tokens  # `size` makes the mean over processes a sum
         self.state.step += 1
         self.updater(batches, share, self.rate())
-        self.state.flops += all_flops
+        self.state.flops += all_flops + optimizer_flops(self.config.architecture, self.vocabulary)
         self.state.target_tokens += int(tokens)
         self.state.row_tokens += int(tokens)
         first = (self.not_finite == 0) & ~torch.isfinite(self.updater.loss_sum)
@@ -276,9 +283,7 @@ class Trainer:
     def save(self) -> None:
         """Begin to save everything the next step depends on. The previous state stays as `previous`."""
         tensors = {f"model.{name}": tensor for name, tensor in self.model.state_dict().items()}
-        for name, parameter in self.model.named_parameters():
-            for key, tensor in self.updater.optimizer.state[parameter].items():
-                tensors[f"adam.{key}.{name}"] = tensor
+        tensors |= self.updater.optimizer.saved(self.model)
         tensors["loss_sum"] = self.world.gather(self.updater.loss_sum)
         tensors["random.cpu"] = self.world.gather(torch.get_rng_state())
         if self.device.type == "cuda":
@@ -316,10 +321,7 @@ class Trainer:
     def load(self, tensors: dict[str, Tensor], state: TrainingState) -> None:
         """Load what `save` wrote. A process that the saved run did not have keeps its own random state."""
         self.model.load_state_dict({n.removeprefix("model."): t for n, t in tensors.items() if n.startswith("model.")})
-        for name, parameter in self.model.named_parameters():
-            self.updater.optimizer.state[parameter] = {
-                key: tensors[f"adam.{key}.{name}"].to(self.device) for key in ("step", "exp_avg", "exp_avg_sq")
-            }
+        self.updater.optimizer.load(tensors, self.model)
         rank = self.world.rank
         self.updater.loss_sum.copy_(tensors["loss_sum"][self.world.share].sum())
         if rank < len(tensors["random.cpu"]):

@@ -1,9 +1,11 @@
 """The optimizer and its learning rate (section 5.3)."""
 
-from collections.abc import Iterable
+import io
+from collections.abc import Iterable, Mapping
 
+import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from transformer.model import kernels
 from transformer.training import fused
@@ -28,6 +30,17 @@ class Adam:
             for parameter in parameters
         }
 
+    def saved(self, model: nn.Module) -> dict[str, Tensor]:
+        """Its state, by the names of the parameters of `model`."""
+        named = {name: self.state[parameter] for name, parameter in model.named_parameters()}
+        return {f"adam.{key}.{name}": tensor for name, state in named.items() for key, tensor in state.items()}
+
+    def load(self, tensors: Mapping[str, Tensor], model: nn.Module) -> None:
+        """Load what `saved` returned."""
+        for name, parameter in model.named_parameters():
+            for key, tensor in self.state[parameter].items():
+                tensor.copy_(tensors[f"adam.{key}.{name}"])
+
     @torch.no_grad()
     def step(self, rate: float | torch.Tensor) -> None:
         """Update the parameters that have gradients, at this learning rate."""
@@ -42,3 +55,33 @@ class Adam:
             v.copy_(self.beta2 * v + (1 - self.beta2) * gradient**2)
             unbiased_m, unbiased_v = m / (1 - self.beta1**t), v / (1 - self.beta2**t)
             parameter.sub_(rate * unbiased_m / (unbiased_v.sqrt() + self.epsilon))
+
+
+class OwnOptimizer:
+    """The optimizer of an idea. The learning rate of each of its groups is a factor of that of equation 3."""
+
+    def __init__(self, optimizer: torch.optim.Optimizer):
+        self.optimizer = optimizer
+        self.factors = [group["lr"] for group in optimizer.param_groups]
+
+    def saved(self, _: nn.Module) -> dict[str, Tensor]:
+        """Its state, whatever it holds, as bytes."""
+        written = io.BytesIO()
+        torch.save(self.optimizer.state_dict(), written)
+        return {"optimizer": torch.from_numpy(np.frombuffer(written.getvalue(), np.uint8).copy())}
+
+    def load(self, tensors: Mapping[str, Tensor], model: nn.Module) -> None:
+        """Load what `saved` returned, as it is: PyTorch's own `load_state_dict` would change types."""
+        device = next(model.parameters()).device
+        kept = torch.load(io.BytesIO(tensors["optimizer"].numpy().tobytes()), device, weights_only=True)
+        parameters = [parameter for group in self.optimizer.param_groups for parameter in group["params"]]
+        for number, state in kept["state"].items():
+            self.optimizer.state[parameters[number]] = state
+        for group, before in zip(self.optimizer.param_groups, kept["param_groups"], strict=True):
+            group |= {key: value for key, value in before.items() if key != "params"}
+
+    def step(self, rate: float | torch.Tensor) -> None:
+        """Update the parameters that have gradients."""
+        for group, factor in zip(self.optimizer.param_groups, self.factors, strict=True):
+            group["lr"] = factor * float(rate)
+        self.optimizer.step()

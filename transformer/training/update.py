@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
+from transformer.model.built import own_optimizer
 from transformer.model.network import Network
 from transformer.support.device import can_compile, compile_in_place, first_cause, out_of_memory
 from transformer.text.batches import Batch
@@ -16,7 +17,7 @@ from transformer.training.config import TrainingConfig
 from transformer.training.cuda_graphs import Recorder, gradients_of
 from transformer.training.distributed import World, replicate
 from transformer.training.loss import batch_loss
-from transformer.training.optimizer import Adam
+from transformer.training.optimizer import Adam, OwnOptimizer
 
 
 class _Loss(nn.Module):
@@ -34,7 +35,7 @@ class Updater:
     """Updates the weights of a model, and sums the losses of its updates.
 
     On a GPU, PyTorch compiles the model and the loss, and from the third batch of a shape on, the update of a single
-    batch is one CUDA graph. Several batches, or several processes, are updated without graphs.
+    batch is one CUDA graph. Several batches, several processes, or an idea's own optimizer are updated without graphs.
     """
 
     def __init__(self, model: Network, training: TrainingConfig, device: torch.device, world: World):
@@ -44,11 +45,14 @@ class Updater:
         if self.compiled:
             compile_in_place(model, model.config.d_model)
         self.replica: nn.Module = _Loss(model)
-        self.optimizer = Adam(model.parameters(), training.beta1, training.beta2, training.epsilon)
+        own = own_optimizer(model) if model.config.idea else None
+        self.optimizer: Adam | OwnOptimizer = (
+            OwnOptimizer(own) if own else Adam(model.parameters(), training.beta1, training.beta2, training.epsilon)
+        )
         self.loss_sum = torch.zeros((), dtype=torch.float64, device=device)
         self.weights: Bfloat16Weights | None = None
         self.recorder: Recorder | None = None
-        if self.compiled and world.size == 1 and not model.host_syncs:
+        if self.compiled and world.size == 1 and not model.host_syncs and not own:
             self.recorder = Recorder(lambda batch, *given: self.update([batch], *given), model.parameters(), device)
 
     def __call__(self, batches: list[Batch], share: float, rate: float) -> None:

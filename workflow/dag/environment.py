@@ -42,7 +42,7 @@ def command_prefix(clone: Path, mirror: str | None, *, own_python: bool, silent:
     """
     commands = ["set -euo pipefail", *["exec > /dev/null"] * silent]
     modules = f"PYTHONPATH={shlex.quote(str(clone))}${{PYTHONPATH:+:$PYTHONPATH}}"
-    commands.append(f"export PYTHONUTF8=1 PYTHONSAFEPATH=1 {modules}")
+    commands.append(f"export PYTHONUTF8=1 PYTHONSAFEPATH=1 TRANSFORMER_TRUST_CODE=1 {modules}")
     commands.append(f"export LAUNCH={shlex.quote(f'{clone}/workflow/jobs/launch.sh')}")
     if own_python:
         commands.append(f"unset BASH_ENV; unset -f python torchrun; PATH={shlex.quote(str(PYTHON.parent))}:$PATH")

@@ -2,7 +2,7 @@
 
 import dataclasses
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
@@ -18,9 +18,11 @@ from transformer.corpora.parts import Kind
 from transformer.evaluation.layer_sizes import LayerSizes
 from transformer.length.config import Study
 from transformer.model.config import OTHERS, POSITIONS, TRANSFORMER, USED, ModelConfig
+from transformer.model.idea import read_idea
 from transformer.package.config import Decoding
 from transformer.support.faults import ConfigError, Fault, Keys, unknown
 from transformer.support.fields import STRICT, Config, Faults, Positive, Seed, SomeDistinct, check, some_keys_of
+from transformer.support.files import InputError
 from transformer.support.strict import load, load_sources, merged
 from transformer.text.subwords import Sample
 from transformer.training.config import RunConfig, TrainingConfig
@@ -284,13 +286,19 @@ class Experiment(Config):
         faults = [Fault(place(key), text) for key, text in refused.items()]
         scaled, odd = self.scale.shrunk({key: values[key] for key in sizes if key in values})
         faults += [Fault(place(*keys), text) for keys, text in odd.items()]
+        if isinstance(path := scaled.get("idea"), str):
+            try:
+                scaled["idea"] = read_idea(path)
+            except InputError as error:
+                faults.append(Fault(place("idea"), str(error)))
+                del scaled["idea"]
         parts = {"architecture": scaled, "training": {key: values[key] for key in training if key in values}}
         try:
             run = load(RunConfig, {"task": task, "model": model, "seed": seed, **parts})
         except ConfigError as error:
             for fault in error.faults:
                 key = str(fault.keys[1])
-                is_scaled = key in scaled and scaled[key] != values[key] and not isinstance(values[key], Mapping)
+                is_scaled = isinstance(scaled.get(key), int) and scaled[key] != values[key]
                 text = fault.text + (f" ({key} is {values[key]} before it is scaled)" if is_scaled else "")
                 first, *others = (place(*keys[1:]) for keys in (fault.keys, *fault.others))
                 faults.append(Fault(first, text, others=tuple(others)))

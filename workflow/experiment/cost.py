@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from transformer.model.flops import forward_flops
+from transformer.model.flops import forward_flops, optimizer_flops
 from transformer.model.parameters import parameters
 from transformer.training.config import RunConfig
 from transformer.training.passes import MICRO_BATCH_TOKENS, PROBABILITIES
@@ -107,7 +107,8 @@ def step_flops(run: RunConfig, vocabulary: int) -> float:
     """FLOPs of a step's matrix products, for sentences of LENGTH subwords, or of longest_pair if that is less."""
     length = min(LENGTH, run.training.longest_pair)
     pairs = run.training.batch_tokens / length
-    return 3 * pairs * forward_flops(run.architecture, vocabulary, np.full((1, 2), length))
+    passes = 3 * pairs * forward_flops(run.architecture, vocabulary, np.full((1, 2), length))
+    return passes + optimizer_flops(run.architecture, vocabulary)
 
 
 def activations(run: RunConfig, vocabulary: int, fused: bool = False) -> int:

@@ -17,10 +17,10 @@ MOST = 10_000_000  # parameters; in a larger model, a subword takes a browser to
 
 
 def plan(selection: Selection) -> Plan | None:
-    """The package of the run of `figures`, unless it is too large for a page."""
+    """The package of the run of `figures`, unless it is too large for a page or has an idea."""
     task, model = selection.experiment.drawn
     architecture = selection.experiment.run(task, model, selection.experiment.seeds[0]).architecture
-    if parameters(architecture, selection.experiment.tasks[task].vocabulary) > MOST:
+    if architecture.idea is not None or parameters(architecture, selection.experiment.tasks[task].vocabulary) > MOST:
         return None
     attention = [selection.runs.attention()]
     [package], *beside = [selection.runs.packages_behind(attention, name) for name in ("config.json", *HASHED)]
