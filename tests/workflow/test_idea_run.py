@@ -10,6 +10,7 @@ import yaml
 from calls import SMOKE, jobs, snakemake
 
 from workflow.experiment.config import read_experiment
+from workflow.results.ideas.ledger import read
 
 ROOT = Path(__file__).parents[2]
 RUN = "results/smoke/runs/ende/base/{}/average-1"
@@ -69,7 +70,7 @@ def test_an_idea_is_screened_confirmed_and_shown_and_without_a_verdict_snakemake
     assert jobs(planned)["train"] == "3"
     assert "begun" not in ledger.read_text()
     call("confirm", *TRIED)
-    events = [line.split(",")[5] for line in ledger.read_text().splitlines()[1:]]
+    events = [line["event"] for line in read(ledger)]
     assert events[:2] == ["screened", "begun"]
     assert events[2] in ("confirmed", "not confirmed")
 
@@ -78,7 +79,7 @@ def test_an_idea_is_screened_confirmed_and_shown_and_without_a_verdict_snakemake
     assert (project / "results/ideas/figures/one_run.svg").is_file()
 
     layers = project / "transformer/model/layers.py"
-    layers.write_text(layers.read_text().replace("kernels.linear_relu(self.inner, x_BTD)", "F.gelu(self.inner(x_BTD))"))
+    layers.write_text(layers.read_text().replace("F.relu(", "F.gelu("))
     printed, _ = call("trial", *TRIED, fails=True)
     assert "mine cannot be judged: your code changed base: base with seed 1" in printed
     assert json.loads((project / ANSWER).read_text())["status"] == "cannot be judged"

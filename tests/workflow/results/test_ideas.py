@@ -201,7 +201,7 @@ def ledgers(generator, ideas=40, best=20, count=150, flat=False):
         base = generator.normal(size=(2, len(FRESH)))
         entries = []
         for digest in map(str, np.argsort(-screened)[:best]):
-            k = ledger.number(entries, digest)
+            k, _ = ledger.number(entries, digest)
             entries.append({"digest": digest, "event": "begun", "k": str(k)})
             level = 0.05 if flat else ledger.tail(k)
             if any(unpaired(generator.normal(size=len(FRESH)), each).above(0) < level for each in base):

@@ -1,6 +1,5 @@
 """Judge an idea: screen it, or confirm it with fresh seeds. Write the answer, and add it to the ledger."""
 
-import ast
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -12,9 +11,8 @@ from transformer.evaluation.metrics import number_of
 from transformer.evaluation.statistics import power
 from transformer.support.files import read_json, write_json
 from transformer.support.provenance import changed_code
-from transformer.support.strict import listed, read_config
+from transformer.support.strict import read_config
 from workflow.experiment.config import Experiment
-from workflow.experiment.sources import OWN_FILES
 from workflow.experiment.tasks import FRESH
 from workflow.jobs.job import run
 from workflow.results.claims.verdicts import MEASURES
@@ -31,61 +29,38 @@ EQUAL = 1e-5
 def main(job: Any) -> None:
     """Judge the idea, with fresh seeds if the job is `confirming`. The schema of the answer is ideas/schema.json."""
     experiment, paths = read_config(Experiment, Path(job.input.config)), list(map(Path, job.input.released))
-    trial, first, book = experiment.trial, experiment.seeds[0], Path(job.params.ledger)
+    confirming, trial, first = job.params.confirming, experiment.trial, experiment.seeds[0]
     assert trial
-    seeds, name = [*(FRESH if job.params.confirming else experiment.seeds)], trial.against
-    known = released(experiment, name, paths)
+    known, seeds = released(experiment, trial.against, paths), [*(FRESH if confirming else experiment.seeds)]
     rows = [*map(run_of, job.input.row, job.input.packages)]
     [here], there = map(run_of, job.input.control, job.input.control_package), known[first]
-    entries, entry = ledger.read(book), ledger.entry_of(experiment, **about(experiment))
-    k = ledger.number(entries, entry["digest"])
     control = {"seed": first, **differences(here, there), "here": made(here), "released": made(there)}
-    reason = fault(f"{name} with seed {first}", control, here, there)
-    why = unfit(control, map(made, rows)) if {*FRESH} <= known.keys() else f"seeds 6 to 15 of {name} are not released"
-    if job.params.confirming and not reason:
-        begun = any(each["event"] == "begun" and each["digest"] == entry["digest"] for each in entries)
-        reason = why if begun else "it was not begun; use `snakemake confirm`"
-    status, measures = "cannot be judged", {}
-    if not reason:
-        tail = ledger.tail(k) if job.params.confirming else 0.025
-        measures = {name: compared(name, rows, (known[seed] for seed in seeds), tail) for name in GAINS}
-        won = any(each["p"] < tail for each in measures.values())
-        status = "screened" if not job.params.confirming else "confirmed" if won else "not confirmed"
-    answer = {
-        **{"idea": trial.row, "digest": entry["digest"], "against": entry["against"], "status": status},
-        **{
-            "reason": reason,
-            "unfit": why,
-            "seeds": seeds,
-            "k": k,
-            "level": ledger.tail(k),
-            "control": control,
-            "measures": measures,
-        },
-        "power": powers(experiment, paths, k) if {*FRESH} <= known.keys() else {},
-        "costs": costs(rows[0], read_json(Path(job.input.times))["rows"], trial.row, name),
-    }
+    book, entry, fresh = Path(job.params.ledger), ledger.entry_of(experiment), {*FRESH} <= known.keys()
+    k, begun = ledger.number(ledger.read(book), entry["digest"])
+    reason = fault(f"{trial.against} with seed {first}", control, here, there)
+    unfit = why_unfit(control, map(made, rows)) if fresh else f"seeds 6 to 15 of {trial.against} are not released"
+    if confirming and not reason:
+        reason = unfit if begun else "it was not begun; use `snakemake confirm`"
+    tail = ledger.tail(k) if confirming else 0.025
+    others = [known[seed] for seed in seeds if seed in known]
+    measures = {} if reason else {name: compared(name, rows, others, tail) for name in GAINS}
+    won = any(each["p"] < tail for each in measures.values())
+    judged = ("" if won else "not ") + "confirmed" if confirming else "screened"
+    answer: dict[str, Any] = {key: entry[key] for key in ("idea", "digest", "against")}
+    answer |= {"status": "cannot be judged" if reason else judged, "reason": reason, "unfit": unfit, "seeds": seeds}
+    answer |= {"k": k, "level": ledger.tail(k), "control": control, "measures": measures}
+    answer["power"] = powers(experiment, paths, k) if fresh else {}
+    answer["costs"] = costs(rows[0], read_json(Path(job.input.times))["rows"], trial.row, trial.against)
     answer["sentences"] = sentences(answer)
     if not reason:
-        ledger.append(book, {**entry, "event": status, **cells(answer, rows[0])})
+        by = made(rows[0]) | {"commit": rows[0].package["training"]["software"]["commit"]}
+        ledger.append(book, {**entry, **ledger.cells(answer), **{key: str(each) for key, each in by.items()}})
     write_json(Path(job.output[0]), answer)
 
 
 def run_of(scores: str, package: str) -> Released:
     """A run."""
     return Released(read_json(Path(scores)), read_json(Path(package)))
-
-
-def about(experiment: Experiment) -> dict[str, str]:
-    """What the idea is, and its source: of the docstring of its file, or else the values of its row."""
-    assert experiment.trial
-    row = experiment.models[experiment.trial.row]
-    if "idea" not in row:
-        return {"what": listed(row)}
-    file = OWN_FILES[0].parents[1] / row["idea"]
-    first, *others = (ast.get_docstring(ast.parse(file.read_text("utf-8"))) or "").split("\n\n")
-    sources = (" ".join(each.split()).removeprefix("Source: ") for each in others if each.startswith("Source: "))
-    return {"what": " ".join(first.split()).partition(". ")[0].removesuffix("."), "source": next(sources, "")}
 
 
 def differences(here: Released, there: Released) -> dict[str, float]:
@@ -134,16 +109,14 @@ def uncommitted() -> str:
     return f"Files that differ from the last commit: {files}." if files else ""
 
 
-def unfit(control: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> str:
+def why_unfit(control: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> str:
     """Why nothing can be confirmed here: what a confirmation needs."""
     here, there = control["here"], control["released"]
     if wrong := [f"{key} {there[key]}, not {here[key]}" for key in ("precision", "torch") if here[key] != there[key]]:
         return f"a confirmation needs {' and '.join(wrong)}, as the released scores have"
     if apart(control):
         return f"the control does not score as released ({apart(control)}). {uncommitted()}".rstrip(" .")
-    return (
-        "" if all(row == here for row in rows) else "the idea was trained on other devices or versions than the control"
-    )
+    return "" if all(row == here for row in rows) else "the idea was trained on another device than the control"
 
 
 def powers(experiment: Experiment, paths: Sequence[Path], k: int) -> dict[str, dict[str, float]]:
@@ -155,10 +128,8 @@ def powers(experiment: Experiment, paths: Sequence[Path], k: int) -> dict[str, d
     found: dict[str, dict[str, float]] = {str(each): {} for each in sorted({k, 1, 3, 10})}
     for name, gain in GAINS.items():
         measure = MEASURES[name]
-        some = (
-            [measure.value(number_of(run.scores, measure.key)) for run in runs.values()] for runs in (base, *others)
-        )
-        first, *rest = (np.var(each, ddof=1) for each in some if len(each) > 1)
+        some = ([number_of(run.scores, measure.key) for run in runs.values()] for runs in (base, *others))
+        first, *rest = (np.var([*map(measure.value, each)], ddof=1) for each in some if each[1:])
         spread = float((first + np.mean(rest or first)) / 2) ** 0.5
         for each in found:
             found[each][name] = power(gain, spread, len(FRESH), ledger.tail(int(each)))
@@ -173,21 +144,6 @@ def costs(row: Released, times: Sequence[Mapping[str, Any]], name: str, against:
     return {"parameters": training["parameters"], "flops": training["flops"] / training["steps"], "longer": longer}
 
 
-def cells(answer: Mapping[str, Any], row: Released) -> dict[str, str]:
-    """The numbers of an answer, as the ledger has them."""
-    means, spent = made(row) | {"commit": row.package["training"]["software"]["commit"]}, answer["costs"]
-    return {
-        **{"k": str(answer["k"]) * (answer["status"] != "screened"), "seeds": " ".join(map(str, answer["seeds"]))},
-        **ledger.numbers(answer["measures"]),
-        **{
-            "parameters": str(spent["parameters"]),
-            "flops": f"{spent['flops']:.3e}",
-            "longer": f"{spent['longer']:.1f}",
-        },
-        **{key: str(means[key]) for key in ("device", "precision", "torch", "commit")},
-    }
-
-
 def sentences(answer: Mapping[str, Any]) -> list[str]:
     """The answer for people."""
     idea, seed, k = answer["idea"], answer["control"]["seed"], answer["k"]
@@ -200,10 +156,7 @@ def sentences(answer: Mapping[str, Any]) -> list[str]:
         parts.append(f"{MEASURES[name].heading} {mean} ({low} to {high}{chance})")
     said = [f"{idea} is {answer['status']} against {answer['against']}: {' and '.join(parts)}; + is in its favour."]
     if confirming:
-        return [
-            *said,
-            f"Ten fresh seeds; this is confirmation k = {k}, which tests each measure at {answer['level']:.2g}.",
-        ]
+        return [*said, f"Ten fresh seeds; confirmation k = {k} tests each measure at {answer['level']:.2g}."]
     said.append(f"{len(answer['seeds'])} seeds; intervals of 95 %; the control (seed {seed}) ")
     said[-1] += f"differs: {apart(answer['control'])}." if apart(answer["control"]) else "scores as released."
     said.append("This is no win: only a confirmation is one. ")

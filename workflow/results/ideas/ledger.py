@@ -1,14 +1,17 @@
 """The ledger: every idea that was screened, and every confirmation, whether it won or not. Lines are only added."""
 
+import ast
 import csv
 import dataclasses
 import hashlib
 from collections.abc import Mapping, Sequence
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 from transformer.evaluation.statistics import level
 from transformer.support.files import InputError
+from transformer.support.strict import listed
 from workflow.experiment.config import Experiment
 from workflow.experiment.sources import OWN_FILES
 
@@ -24,20 +27,37 @@ FIELDS = [
 Entry = Mapping[str, str]
 
 
-def entry_of(experiment: Experiment, **more: str) -> Entry:
-    """A line of today about the idea that an experiment tries."""
+def entry_of(experiment: Experiment) -> Entry:
+    """The beginning of a line of today about the idea that an experiment tries.
+
+    What it is, and its source, are in the docstring of its file. A row without code is its values.
+    """
     trial = experiment.trial
     assert trial
     run = dataclasses.replace(experiment.run(experiment.drawn[0], trial.row, 0), model="")
     against = f"{experiment.experiment}/{trial.against}"
     digest = hashlib.sha256(f"{run.sha256()} {against}".encode()).hexdigest()[:16]
-    return {"date": date.today().isoformat(), "idea": trial.row, "digest": digest, "against": against, **more}
+    entry = {"date": date.today().isoformat(), "idea": trial.row, "digest": digest, "against": against}
+    values = experiment.models[trial.row]
+    if "idea" not in values:
+        return entry | {"what": listed(values)}
+    file = OWN_FILES[0].parents[1] / values["idea"]
+    text = " ".join((ast.get_docstring(ast.parse(file.read_bytes())) or "").split())
+    what, _, source = text.partition(" Source: ")
+    return entry | {"what": what.partition(". ")[0].removesuffix("."), "source": source}
 
 
-def numbers(measured: Mapping[str, Mapping[str, float]]) -> dict[str, str]:
-    """The cells of differences (`compared`)."""
+def cells(answer: Mapping[str, Any]) -> Entry:
+    """The cells of an answer: its status, its differences (`compared`) and its costs."""
     ends = {"": "mean", "_low": "low", "_high": "high"}
-    return {f"{name}{end}": f"{each[key]:.2f}" for name, each in measured.items() for end, key in ends.items()}
+    return {
+        **{"event": answer["status"], "seeds": " ".join(map(str, answer["seeds"]))},
+        "k": "" if answer["status"] == "screened" else str(answer["k"]),
+        **{
+            f"{name}{end}": f"{each[key]:.2f}" for name, each in answer["measures"].items() for end, key in ends.items()
+        },
+        **{name: f"{value:.4g}" if value % 1 else str(value) for name, value in answer["costs"].items()},
+    }
 
 
 def read(path: Path) -> list[Entry]:
@@ -63,19 +83,20 @@ def append(path: Path, entry: Entry) -> None:
         csv.writer(file, lineterminator="\n").writerows([cells] if file.tell() else [FIELDS, cells])
 
 
-def number(entries: Sequence[Entry], digest: str) -> int:
-    """The number k of the confirmation of an idea: its own, if it was begun, else that of the next one.
+def number(entries: Sequence[Entry], digest: str) -> tuple[int, bool]:
+    """The number k of the confirmation of an idea, or of the next one if it was not begun, and whether it was.
 
     It is one more than the number of confirmations before it that did not win, finished or not.
     """
     won = {entry["digest"] for entry in entries if entry["event"] == "confirmed"}
     begun = {entry["digest"]: int(entry["k"]) for entry in entries if entry["event"] == "begun"}
-    return begun.get(digest, 1 + len(begun.keys() - won))
+    return begun.get(digest, 1 + len(begun.keys() - won)), digest in begun
 
 
 def begin(path: Path, entry: Entry) -> None:
     """Write that a confirmation begins, with its k, before anything is trained. A second time, nothing is written."""
-    append(path, {**entry, "event": "begun", "k": str(number(read(path), entry["digest"]))})
+    k, _ = number(read(path), entry["digest"])
+    append(path, {**entry, "event": "begun", "k": str(k)})
 
 
 def states(entries: Sequence[Entry]) -> list[Entry]:

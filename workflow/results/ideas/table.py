@@ -6,13 +6,13 @@ from pathlib import Path
 
 import numpy as np
 
-from workflow.results.common.drawing import COLOURS, Axes, Drawing, literal, panels
+from workflow.results.common.drawing import COLOURS, Drawing, literal, panels
 from workflow.results.common.figure import Figure
 from workflow.results.common.plan import Content, Job, Plan, Row
 from workflow.results.common.records import read_yaml
 from workflow.results.common.result import EVERY, Selection, Table
 from workflow.results.ideas.check import SMALL
-from workflow.results.ideas.ledger import LEDGER, Entry, numbers, read, states
+from workflow.results.ideas.ledger import LEDGER, Entry, cells, read, states
 from workflow.results.ideas.released import KNOWN, archives, compared, released
 
 CAPTION = """\
@@ -42,7 +42,7 @@ IDENTICAL = 20
 
 
 def plan(selection: Selection) -> Plan:
-    """The ledger, the released scores, and the answers that the experiment asks for, after which it has their lines."""
+    """The ledger and the released scores. The experiment does not matter."""
     ledger = [str(LEDGER)] if LEDGER.exists() else []
     return Plan({"ledger": ledger, "released": list(map(str, archives())), "published": selection.numbers})
 
@@ -52,23 +52,22 @@ def every(job: Job) -> list[Entry]:
     from workflow.experiment.config import read_experiment
 
     experiment, paths = read_experiment([SMALL]), list(map(Path, job.input.released))
-    base, found = released(experiment, "base", paths), []
+    base, found = released(experiment, "base", paths), list[Entry]()
     for row in read_yaml(job.input.published)["positions"]:
         if row["model"] in KNOWN:
             runs = released(experiment, row["model"], paths)
             training = next(iter(runs.values())).package["training"]
-            entry = {"idea": row["model"], "what": row["name"], "source": row["source"], "against": "small/base"}
-            costs = {"parameters": str(training["parameters"]), "flops": str(training["flops"] / training["steps"])}
+            costs = {"parameters": training["parameters"], "flops": training["flops"] / training["steps"]}
             measured = {name: compared(name, runs.values(), base.values()) for name in ("perplexity", "bleu")}
-            seeds = " ".join(map(str, runs))
-            found.append({"status": "known", **entry, "seeds": seeds, **costs, **numbers(measured)})
+            shown = cells({"status": "known", "k": "", "seeds": runs, "measures": measured, "costs": costs})
+            about = {"idea": row["model"], "what": row["name"], "source": row["source"], "against": "small/base"}
+            found.append({"status": "known", **shown, **about})
     return found + [each for path in job.input.ledger for each in states(read(Path(path)))]
 
 
 def content(job: Job) -> Content:
     """The table and its notes."""
-    published = read_yaml(job.input.published)
-    others = published["ideas"]
+    others = read_yaml(job.input.published)["ideas"]
     return Content([row(each, others.get(each["idea"], "")) for each in every(job)], 4, NOTES, csv_only=("of",))
 
 
@@ -117,19 +116,6 @@ def draw(job: Job) -> list[Drawing]:
     return [figure]
 
 
-def draw_one_run(job: Job) -> list[Drawing]:
-    """How often an identical model looks better, alone and as the best of several."""
-    from workflow.experiment.config import read_experiment
-
-    runs = released(read_experiment([SMALL]), "base", list(map(Path, job.input.released)))
-    scores = np.array([each.scores["paper_bleu"]["score"] for each in runs.values()])
-    figure, [axes] = panels(1, 2, 7.2, 2.2, sharey=True)
-    for panel, count in zip(axes, (1, IDENTICAL), strict=True):
-        draw_differences(panel, scores, count)
-    axes[0].set_ylabel("share of comparisons, %")
-    return [figure]
-
-
 def differences(scores: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
     """The best of `count` runs minus another run, and the chance of each difference, if all are drawn from `scores`."""
     ordered = np.sort(scores)
@@ -139,18 +125,26 @@ def differences(scores: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]
     return np.array(apart), np.array(chances)
 
 
-def draw_differences(axes: Axes, scores: np.ndarray, count: int) -> None:
-    """The differences as bars, and how many are in favour of the identical model."""
-    apart, chances = differences(scores, count)
+def draw_one_run(job: Job) -> list[Drawing]:
+    """How often an identical model looks better, alone and as the best of several. The bars are differences."""
+    from workflow.experiment.config import read_experiment
+
+    runs = released(read_experiment([SMALL]), "base", list(map(Path, job.input.released))).values()
+    scores = np.array([run.scores["paper_bleu"]["score"] for run in runs])
+    figure, [axes] = panels(1, 2, 7.2, 2.2, sharey=True)
     edges = np.linspace(-2, 2, 21)
-    heights, _ = np.histogram(apart - 1e-9, edges, weights=100 * chances)  # equal runs are left of the line
-    colours = [COLOURS[1] if edge >= 0 else "#bbbbbb" for edge in edges[:-1]]
-    axes.bar(edges[:-1], heights, width=0.19, align="edge", color=colours)
-    axes.axvline(0, color="black", linewidth=0.8)
-    won, gain = 100 * chances[apart > 0].sum(), chances @ apart
-    title = "One identical model" if count == 1 else f"The best of {count} identical models"
-    axes.set_title(f"{title}:\n“better” in {won:.0f} %, by {gain:+z.1f} BLEU on average")
-    axes.set_xlabel("BLEU, identical model - base")
+    for panel, count in zip(axes, (1, IDENTICAL), strict=True):
+        apart, chances = differences(scores, count)
+        heights, _ = np.histogram(apart - 1e-9, edges, weights=100 * chances)  # equal runs are left of the line
+        colours = [COLOURS[1] if edge >= 0 else "#bbbbbb" for edge in edges[:-1]]
+        panel.bar(edges[:-1], heights, width=0.19, align="edge", color=colours)
+        panel.axvline(0, color="black", linewidth=0.8)
+        title = f"The best of {count} identical models" if count > 1 else "One identical model"
+        won, gain = 100 * chances[apart > 0].sum(), chances @ apart
+        panel.set_title(f"{title}:\n“better” in {won:.0f} %, by {gain:+z.1f} BLEU on average")
+        panel.set_xlabel("BLEU, identical model - base")
+    axes[0].set_ylabel("share of comparisons, %")
+    return [figure]
 
 
 def result(kind: type, name: str, **more: object) -> Table | Figure:
