@@ -11,7 +11,7 @@ PIP = $(PYTHON) -I workflow/cli/install.py
 export PYTHONPATH := $(CURDIR)
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
-.PHONY: help reproduce report test test-skipped test-cluster test-gpu test-bare test-wheel gpu lint lock site notebook
+.PHONY: help reproduce report test test-skipped test-cluster test-gpu test-bare test-wheel gpu lint lock site notebook lesson check-lesson
 
 help:
 	@echo "make .venv/installed   installs everything"
@@ -19,6 +19,7 @@ help:
 	@echo "make report            makes the report of quick again"
 	@echo "make site              makes the pages of this project"
 	@echo "make notebook          opens the paper as a notebook in Jupyter"
+	@echo "make lesson            makes a lesson of the course, for example SECTION=3.2.1 (docs/course.md)"
 	@echo "make gpu               measures the speed of this machine's GPU in ten minutes (docs/gpu.md)"
 	@echo "make lint test         checks the code; further tests: CONTRIBUTING.md"
 
@@ -116,6 +117,14 @@ endef
 	@echo "installing the packages of the site into .venv: 70 MB"
 	@$(PIP) .venv --requirement $<
 	@touch $@
+
+# A lesson of docs/course.md: SECTION=3.2.1, and FOLDER, if the copy is to be elsewhere.
+FOLDER = results/lessons/$(SECTION)
+lesson: .venv/tests
+	@.venv/bin/python -m workflow.cli.lesson new $(SECTION) "$(FOLDER)"
+
+check-lesson: .venv/tests
+	@.venv/bin/python -m workflow.cli.lesson check $(SECTION) "$(FOLDER)"
 
 .venv/notebook: docs/notebook.txt .venv/installed
 	@echo "installing Jupyter into .venv: 200 MB"

@@ -47,13 +47,13 @@ def _contents(root: Path) -> str:
     models = [f"{GENERATED}/models"] if (root / GENERATED / "models.md").exists() else []
     released = [f"{name} <{GENERATED}/{name}>" for name in results]
     first, evidence = ("install", "experiments", "use", "faq"), ("evidence", "protocol", "protocol-2")
-    elsewhere = {*first, *evidence, "results", "differences", "notebook"}
+    elsewhere = {*first, *evidence, "results", "differences", "notebook", "course"}
     parts = {
         "Evidence": [f"docs/{name}" for name in evidence],
         "First": [f"docs/{name}" for name in first],
         "Results": ["docs/results", "results/README", *released, *models],
         "How to": ["config/README", *(f"docs/{name}" for name in pages if name not in elsewhere)],
-        "The paper": ["docs/paper/index", "docs/notebook", "docs/differences"],
+        "The paper": ["docs/paper/index", "docs/notebook", "docs/course", "docs/differences"],
         "Notes": ["docs/notes/index"],
         "Project": ["CONTRIBUTING", "CHANGELOG"],
     }
