@@ -159,12 +159,12 @@ def sentences(answer: Mapping[str, Any]) -> list[str]:
         return [*said, f"Ten fresh seeds; confirmation k = {k} tests each measure at {answer['level']:.2g}."]
     said.append(f"{len(answer['seeds'])} seeds; intervals of 95 %; the control (seed {seed}) ")
     said[-1] += f"differs: {apart(answer['control'])}." if apart(answer["control"]) else "scores as released."
-    said.append("This is no win: only a confirmation is one. ")
-    if answer["unfit"]:
-        return [*said[:-1], f"{said[-1]}Nothing can be confirmed here: {answer['unfit']}."]
+    how = f"`snakemake confirm` with the same config trains ten fresh seeds, now as k = {k}"
+    how = f"Nothing can be confirmed here: {answer['unfit']}" if answer["unfit"] else how
+    said.append(f"This is no win: only a confirmation is one. {how}.")
     powers = (f"k = {key}: {each['perplexity']:.2f} and {each['bleu']:.2f}" for key, each in answer["power"].items())
-    said[-1] += f"`snakemake confirm` with the same config trains ten fresh seeds, now as k = {k}."
-    return [*said, f"Ten seeds find 2 % of perplexity and 1.0 BLEU with chances of {'; '.join(powers)}."]
+    chances = f"Ten seeds find 2 % of perplexity and 1.0 BLEU with chances of {'; '.join(powers)}."
+    return [*said, *[chances] * bool(answer["power"])]
 
 
 run(main, globals())
