@@ -38,6 +38,7 @@ NOTES = [
     "This is about other seeds. It says nothing about other texts, longer trainings, or models of another size.",
 ]
 COLOUR = {"confirmed": COLOURS[2], "not confirmed": COLOURS[1], "withdrawn": COLOURS[1], "screened": COLOURS[0]}
+MADE = ("against", "seeds", "digest", "device", "precision", "torch", "commit")
 IDENTICAL = 20
 
 
@@ -68,7 +69,7 @@ def every(job: Job) -> list[Entry]:
 def content(job: Job) -> Content:
     """The table and its notes."""
     others = read_yaml(job.input.published)["ideas"]
-    return Content([row(each, others.get(each["idea"], "")) for each in every(job)], 4, NOTES, csv_only=("of",))
+    return Content([row(each, others.get(each["idea"], "")) for each in every(job)], 4, NOTES, csv_only=MADE)
 
 
 def row(entry: Entry, others: str) -> Row:
@@ -92,8 +93,7 @@ def row(entry: Entry, others: str) -> Row:
         ("FLOPs of a step", ""): shown("flops", "{:.2e}"),
         ("A step is longer by", ""): shown("longer", "{:+z.0f} %"),
         ("Narang et al. (2021)", ""): others,
-        **{(name.title(), "of"): entry.get(name, "") for name in ("against", "seeds", "device", "precision", "torch")},
-        ("Commit", "of"): entry.get("commit", ""),
+        **{("Made", name): entry.get(name, "") for name in MADE},
     }
 
 
