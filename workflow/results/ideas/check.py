@@ -36,10 +36,9 @@ def with_idea(overlays: Iterable[Path], given: Mapping[str, Any]) -> dict[str, M
     own = [*sources.values()][len(OWN_FILES) :]
     if any({"idea", "trial"} & values.keys() for values in own) and not any("experiment" in each for each in own):
         sources = read_sources([SMALL, *paths]) | {"--config": given}
-    rows = merged(map(read_keys, (OWN_FILES[0], SMALL)))["models"]
     for source, values in sources.items():
         if "idea" in values:
-            path = Path(str(values["idea"]))
+            path, rows = Path(str(values["idea"])), merged(map(read_keys, (OWN_FILES[0], SMALL)))["models"]
             if path.suffix != ".py" or path.stem in rows:
                 text = "must be NAME.py, and NAME no row of config/models.yaml; rename it"
                 raise InputError(f"{source}: idea: {path}: {text}")
