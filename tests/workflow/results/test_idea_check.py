@@ -42,6 +42,7 @@ def test_a_new_row_with_the_seeds_of_small_passes(check):
     assert check(**MINE) == ""
     assert check(**MINE | {"trial": {"row": "mine", "against": "A-h1"}, "seeds": [2, 3, 4]}) == ""
     assert check() == ""  # no trial
+    assert check(**MINE | {"models": {"mine": {"idea": "ideas/placebo.py"}}}) == ""  # it counts in the ledger
     assert check(**MINE | {"models": {"mine": {"positions": "learned", "max_length": 200}}}) == ""
 
 

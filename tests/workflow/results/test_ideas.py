@@ -115,6 +115,16 @@ def test_the_same_idea_is_the_same_line_and_another_value_another_one(judged, bo
     assert len(ledger.read(book)) == 2
 
 
+def test_an_idea_is_known_by_its_code_and_not_by_its_name_or_comments(experiment, tmp_path):
+    placebo, other = ROOT / "ideas/placebo.py", tmp_path / "other.py"
+    other.write_text("# Mine.\n" + placebo.read_text())
+    files = ("ideas/placebo.py", str(other), "ideas/rms_norm.py")
+    one, two, three = (ledger.entry_of(experiment(idea=path)) for path in files)
+    assert one["digest"] == two["digest"] != three["digest"]
+    assert three["what"] == "RMSNorm in place of LayerNorm: it subtracts no mean and has no bias"
+    assert three["source"].startswith("Zhang and Sennrich 2019, Root Mean Square")
+
+
 def test_a_confirmation_that_was_begun_wins_or_does_not_and_is_counted(judged, experiment, book):
     for number, (d_ff, less) in enumerate([(3072, 0.5), (1024, 4), (512, 4)]):
         ledger.begin(book, ledger.entry_of(experiment(d_ff=d_ff)))

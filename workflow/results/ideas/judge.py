@@ -156,7 +156,7 @@ def sentences(answer: Mapping[str, Any]) -> list[str]:
         parts.append(f"{MEASURES[name].heading} {mean} ({low} to {high}{chance})")
     said = [f"{idea} is {answer['status']} against {answer['against']}: {' and '.join(parts)}; + is in its favour."]
     if confirming:
-        return [*said, f"Ten fresh seeds; confirmation k = {k} tests each measure at {answer['level']:.2g}."]
+        return [*said, f"Ten fresh seeds; confirmation k = {k} tests each measure at {answer['level']:.3g}."]
     said.append(f"{len(answer['seeds'])} seeds; intervals of 95 %; the control (seed {seed}) ")
     said[-1] += f"differs: {apart(answer['control'])}." if apart(answer["control"]) else "scores as released."
     how = f"`snakemake confirm` with the same config trains ten fresh seeds, now as k = {k}"
