@@ -19,8 +19,9 @@ class QKNorm(DotProductAttention):
 
     def normal(self, q, keys_values):
         """Normalised queries and keys, with values."""
-        q = (self.g * F.normalize(q, dim=-1)).type_as(q)
-        return q, keys_values._replace(keys=F.normalize(keys_values.keys, dim=-1))
+        k = keys_values.keys
+        q, k = (self.g * F.normalize(q, dim=-1)).type_as(q), F.normalize(k, dim=-1).type_as(k)
+        return q, keys_values._replace(keys=k)
 
     def weights(self, q, keys_values, mask):
         """[B, H, T, S]."""

@@ -4,16 +4,15 @@ import re
 import runpy
 import sys
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from benchmarks import train
+from tests.pages import ROOT
 from transformer.model.ids import END
 from transformer.text.tokens import pack, write_pairs
 
-ROOT = Path(__file__).parents[1]
 VOCABULARY = 3000  # with few subwords the losses would differ: the embedding of padding is 0 only in other libraries
 
 
@@ -54,8 +53,7 @@ BENCHMARKS = sorted(
 
 
 @pytest.mark.parametrize(
-    "name",
-    [*BENCHMARKS, "workflow.experiment.schema", "workflow.cli.reproduce", "workflow.results.summary"],
+    "name", [*BENCHMARKS, "workflow.experiment.schema", "workflow.cli.reproduce", "workflow.results.summary"]
 )
 def test_help_is_printed_without_an_extra_and_nothing_is_run(tmp_path, monkeypatch, capsys, name):
     for extra in ("ctranslate2", "transformers", "x_transformers"):

@@ -2,13 +2,11 @@
 
 import re
 import textwrap
-from pathlib import Path
 
 import yaml
 
+from tests.pages import ROOT
 from workflow.experiment.config import read_experiment
-
-ROOT = Path(__file__).parents[1]
 
 
 def test_the_example_of_keys_on_the_command_line_is_a_config_that_can_run(tmp_path):

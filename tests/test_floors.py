@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.pages import ROOT
 from transformer import FLOORS
 
-ROOT = Path(__file__).parents[1]
 FILES = {path.relative_to(ROOT): path for path in ROOT.glob("transformer/*/**/*.py")}
 LONGEST = 350  # lines
 

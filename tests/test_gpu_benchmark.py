@@ -1,24 +1,18 @@
 """Test the parts of `make gpu` at tiny sizes on a CPU, and its report. test_gpu_offline.py runs all parts."""
 
 import json
-import re
 import sys
-from collections import Counter
 from importlib.util import find_spec
-from types import SimpleNamespace
 from unittest.mock import patch
 
-import numpy as np
 import pytest
 import torch
 
 from benchmarks.changes import CHANGES
 from benchmarks.gpu import __main__ as gpu
 from benchmarks.gpu import decoding, training
-from benchmarks.gpu.made import drawn_lengths, drawn_pairs
 from benchmarks.gpu.report import faults, report
-from benchmarks.gpu.step import attentions, in_float32, kernels, profiled, unfused
-from transformer.model.ids import END
+from benchmarks.gpu.step import attentions, in_float32, profiled, unfused
 
 CPU = torch.device("cpu")
 MACHINE = {"device": "NVIDIA X", "torch": "2.13.0", "cuda": "13", "compiler": "cc", "software": {}}
@@ -36,34 +30,6 @@ def all_of(findings):
         json.dumps(some)
         together |= some
     return together
-
-
-def test_drawn_pairs_are_like_those_of_wmt(tmp_path):
-    lengths = drawn_lengths(5000, 256)
-    assert 25 < lengths.mean() < 33
-    assert lengths.max() > 100
-    assert drawn_lengths(5000, 512, 2.0)[:, 1].mean() == pytest.approx(2 * lengths[:, 1].mean(), rel=0.05)
-    pairs = drawn_pairs(tmp_path / "train", lengths, 300)
-    assert (pairs.lengths == lengths).all()
-    ends = np.flatnonzero(pairs.ids == END)
-    assert (ends == pairs.offsets[1:] - 1).all()
-
-
-def test_a_shape_is_trained_three_times_before_the_rounds_and_its_cuda_graph_is_missed_after_them(monkeypatch):
-    steps, recorded = [], {}
-
-    def step(system, batches):
-        system.trainer.updater.recorder = SimpleNamespace(recorded=recorded)
-        steps.append(batches[0].source.ids.shape)
-
-    monkeypatch.setattr(training.Ours, "step", step)
-    monkeypatch.setattr(training, "profiled", lambda _: ([], []))
-    monkeypatch.setattr(training, "BESIDE", ())
-    findings = all_of(training.measure("base", CPU, True))
-    warming, measured = steps[: 3 * findings["warm"]], steps[3 * findings["warm"] :]
-    assert set(Counter(warming).values()) == {3}
-    assert {*measured} <= {*warming}
-    assert findings["without_cuda_graph"] == findings["warm"] == 2
 
 
 def test_another_library_that_fails_is_reported(monkeypatch):
@@ -129,24 +95,6 @@ def test_every_fault_is_reported(changed, fault):
     )
 
 
-def test_kernels_are_summed_by_name_without_annotations():
-    events = [{"cat": "kernel", "name": "gemm", "dur": 2000}, {"cat": "kernel", "name": "gemm", "dur": 1000}]
-    events += [{"cat": "gpu_user_annotation", "name": "step", "dur": 9000}, {"name": "process_name"}]
-    assert kernels([*events, {"cat": "gpu_memcpy", "name": "copy", "dur": 500}]) == [("gemm", 2, 3.0), ("copy", 1, 0.5)]
-
-
-def test_a_report_says_what_was_measured_and_sums_each_kind_of_kernel():
-    speeds = {"sentences_per_second": 2000.0, "subwords_per_second": 60_000.0}
-    decoded = {"systems": {"ours, bfloat16": speeds}, "seconds": 9, "end": ""}
-    rows = [("fmha_cutlassF_bf16", 6, 20.25), ("nvjet_1", 2, 200.0), ("nvjet_2", 2, 10.0)]
-    text = report({"machine": MACHINE, "training base": TRAINED | {"profile": rows}, "decoding": decoded})
-    text = re.sub(" +", " ", text)
-    for part in ("# NVIDIA X", "700 TFLOP/s in bfloat16", " 26.0 |", "transformers is not installed", " 60,000 |"):
-        assert part in text
-    for part in ("| attention | 20.25 |", "| products | 210.00 |", "| all others | 0.00 |", "| sum | 230.25 |"):
-        assert part in text
-
-
 def found(findings):
     """A part with these findings."""
     return lambda *_: iter([MACHINE | findings])
@@ -174,17 +122,6 @@ def test_a_missing_gpu_is_reported_in_one_line(tmp_path, monkeypatch):
     with pytest.raises(SystemExit, match=r"^error: PyTorch .* finds no GPU; .*$"):
         gpu.main()
     assert not any(tmp_path.iterdir())
-
-
-def test_a_change_is_measured_in_the_training_of_base_alone(tmp_path, monkeypatch):
-    seen = []
-    monkeypatch.setattr(gpu, "PARTS", dict.fromkeys(gpu.PARTS, found({"changed": seen})))
-    monkeypatch.setattr(gpu, "make", seen.append)
-    monkeypatch.setattr(sys, "argv", ["gpu", "--tiny", "--output-dir", str(tmp_path), "--change", "without-copies"])
-    assert gpu.main() == 0
-    [file] = tmp_path.glob("*-tiny-without-copies/results.json")
-    changed = {name: part["changed"] for name, part in json.loads(file.read_text()).items()}
-    assert changed == {name: ["without-copies"] for name in ("machine", "training base")}
 
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)

@@ -4,11 +4,11 @@ import shlex
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
+from tests.pages import ROOT
+
 PYTHON = f"""#!/bin/sh
 case "$1 $2 $3" in
     "-I workflow/cli/install.py .venv") exec {shlex.quote(sys.executable)} "$@" ;;

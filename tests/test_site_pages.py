@@ -5,71 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from docs._ext.released import (
-    FIGURES,
-    caption,
-    experiment_page,
-    experiments,
-    models_page,
-    table_page,
-)
+from docs._ext.released import FIGURES, caption, experiment_page, experiments, models_page, table_page
 from docs._ext.symbols import LINK, line_of
 
 ROOT = Path(__file__).parents[1]
 PAPER = sorted((ROOT / "docs/paper").glob("*.md"))
-PYTHON = """import os
-WIDTHS: dict[str, int] = {}
-HEADS = 8
-
-
-class Layer:
-    size = 1
-
-    @property
-    def width(self):
-        def inner(): ...
-"""
-YAML = """# comment
-models:
-  base:
-    N: 6
-  D-drop0.0: {P_drop: 0.0}
-"""
-RULES = """rule all:
-    input: "x"
-
-if True:
-
-    rule train:
-        output: "x"
-"""
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "symbol", "line"),
-    [
-        ("a.py", PYTHON, "WIDTHS", 2),
-        ("a.py", PYTHON, "HEADS", 3),
-        ("a.py", PYTHON, "Layer", 6),
-        ("a.py", PYTHON, "Layer.size", 7),
-        ("a.py", PYTHON, "Layer.width", 10),
-        ("a.yaml", YAML, "models", 2),
-        ("a.yaml", YAML, "models/D-drop0.0/P_drop", 5),
-        ("a.smk", RULES, "all", 1),
-        ("a.smk", RULES, "train", 6),
-        ("a.py", PYTHON, "width", None),
-        ("a.py", PYTHON, "Layer.width.other", None),
-        ("a.yaml", YAML, "models/big", None),
-        ("a.smk", RULES, "trai", None),
-    ],
-)
-def test_a_symbol_is_found_at_its_line_or_named_with_its_file(tmp_path, name, text, symbol, line):
-    (tmp_path / name).write_text(text)
-    if line:
-        assert line_of(tmp_path / name, symbol) == line
-    else:
-        with pytest.raises(ValueError, match=f"{name}: defines no {symbol};"):
-            line_of(tmp_path / name, symbol)
 
 
 @pytest.mark.parametrize("page", PAPER, ids=lambda page: page.stem)

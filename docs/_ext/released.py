@@ -8,6 +8,7 @@ from transformer.explore.page import write_page
 from transformer.package.config import read_package_config
 from workflow.results import load
 from workflow.results.common.figure import Figure
+from workflow.results.common.table_formats import GUIDE
 
 RELEASED = Path("results/released")
 FIGURES = [result for _, result in load() if isinstance(result, Figure)]
@@ -32,12 +33,16 @@ def shipped(root: Path) -> list[Path]:
 
 
 def write_model(root: Path, package: Path, site: Path) -> None:
-    """Write the page in which a shipped package runs."""
-    tiny = "base" in package.parts  # Transformer-Tiny reads lower-cased text, whose full stops stand apart
+    """Write the page in which a shipped package runs. Beside base stand the other rows that were trained as it was."""
+    _, task, model, *run = package.parts
+    rows = [each for each in shipped(root) if each.parts[1] == task and list(each.parts[3:]) == run]
+    beside = [each for each in rows if each != package] if model == "base" else []
+    packages = [(root / each, read_package_config(root / each)) for each in (package, *beside)]
+    tiny = packages[0][1].corpus["corpus"] == "multi30k-tokenised"  # lower-cased text, whose full stops stand apart
     examples = [text.lower().replace(".", " .") if tiny else text for text in EXAMPLES]
     target = site / package / "explore.html"
     target.parent.mkdir(parents=True, exist_ok=True)
-    write_page(target, [(root / package, read_package_config(root / package))], examples)
+    write_page(target, packages, examples, root / RELEASED / "replication/tables/claims.csv")
 
 
 def experiment_page(root: Path, name: str) -> str:
@@ -77,7 +82,8 @@ def table_page(path: Path) -> str:
     body = re.search(r"<(section|table).*(?=</html>)", path.with_suffix(".html").read_text("utf-8"), re.DOTALL)
     if not body:
         raise ValueError(f"{path.with_suffix('.html')}: has no table; make it again")
-    apart = body[0].replace("</td>", "</td> ")
+    guide = f"<a href='../../../../{GUIDE.removesuffix('.md')}.html'>{GUIDE}</a>"
+    apart = body[0].replace("</td>", "</td> ").replace(f": {GUIDE}", f": {guide}")
     return (
         f"# {_title(path)}, `{path.parents[1].name}`\n\n"
         f"```{{raw}} html\n<div class=whole>\n{apart}</div>\n```\n\n"

@@ -5,13 +5,17 @@ import os
 import shutil
 import subprocess
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from transformer.explore.page import write_page
+from transformer.package.config import read_package_config
+
 NAMES = ("google-chrome", "chromium", "chromium-browser")
-KEYS = {"Tab": 9, "Escape": 27, "ArrowLeft": 37, "ArrowRight": 39}
+KEYS = {"Tab": 9, "Escape": 27, "ArrowLeft": 37, "ArrowRight": 39, "ArrowUp": 38, "ArrowDown": 40, "Enter": 13}
 
 
 class Page:
@@ -84,13 +88,12 @@ class Page:
             self.call("Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=KEYS[key])
 
 
-@pytest.fixture(scope="module")
-def tab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
-    """A tab of a new browser. It reaches no network."""
+@contextmanager
+def browser(folder: Path) -> Iterator[Page]:
+    """A tab of a new browser, whose settings are in a folder. It reaches no network."""
     executable = next(filter(None, map(shutil.which, NAMES)), None)
     if executable is None:
         pytest.skip("no Chromium or Chrome is installed (Debian: apt-get install chromium)")
-    folder = tmp_path_factory.mktemp("browser")
     (read, theirs), (mine, write) = os.pipe(), os.pipe()
     options = ["--headless", "--no-sandbox", "--disable-gpu", "--remote-debugging-pipe", f"--user-data-dir={folder}"]
     options += ["--no-first-run", "--disable-background-networking", "--disable-dev-shm-usage"]
@@ -108,3 +111,25 @@ def tab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
         process.kill()
         process.wait()
         os.close(write)
+
+
+@pytest.fixture(scope="module")
+def tab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    """A tab of a new browser."""
+    with browser(tmp_path_factory.mktemp("browser")) as page:
+        yield page
+
+
+@pytest.fixture
+def opened(tab, tmp_path):
+    """Opens the page of some packages; at the end, the browser must have had nothing to complain about."""
+
+    def open_page(*folders, width=1280, dark=False, examples=("the cat sees a dog .",), claims=None):
+        path = tmp_path / "explore.html"
+        write_page(path, [(folder, read_package_config(folder)) for folder in folders], examples, claims)
+        tab.open(path, width, dark)
+
+    yield open_page
+    assert not tab.complaints
+    asked = [e["params"]["request"]["url"] for e in tab.events if e["method"] == "Network.requestWillBeSent"]
+    assert {url.partition(":")[0] for url in asked} <= {"file", "data"}

@@ -1,37 +1,20 @@
-"""The page in which packages run computes what PyTorch computes, and works as a reader uses it."""
+"""The page in which packages run works as a reader uses it."""
 
-import dataclasses
-import json
 import math
-import os
-import tarfile
-import time
 from pathlib import Path
 
 import pytest
 import torch
 
-from transformer.decoding.beam import beam_search
-from transformer.decoding.search import Search, Sentence
-from transformer.evaluation.attention import weights_of_all
-from transformer.explore.page import write_page
-from transformer.model.config import AttentionOverParametersConfig
-from transformer.model.masks import Rows
-from transformer.model.networks import network
-from transformer.package.config import read_package_config
+from tests.browser.reader import computed, pick, settled, text, texts, wait, write
+from transformer.model.positions import sinusoids
 from transformer.package.loading import load_package
 from transformer.trees.linear import misread
 
 pytestmark = pytest.mark.browser
 ROOT = Path(__file__).parents[2]
-MODELS = sorted(path.parent for path in ROOT.glob("models/**/package/config.json"))
 BIG = ROOT / "models/ende/big/6/average-5/package"
-COUNT = int(os.environ.get("EXPLORE_LINES", "50"))  # lines of a shipped model's test set
-ODD = [
-    *("", " ", "\x00", "a\x00b", "\ufb01ne \u00bd \u2460", "\u65e5\u672c\u8a9e text", "\U0001f642\U0001f642 ok"),
-    *("\u2581\u2581a \u2581", "  two  blanks  ", "\u200b", "e\u0301\u0301", "x" * 300, "\uff21\uff22\uff23", "\ufffd"),
-    *("a\u0085b", "\ufdfd", "</s> <unk>", "a\tb\n c", "\u202e\u05e9\u05dc\u05d5\u05dd", "the cat " * 250, "\u2047 ?"),
-]
+BASE = ROOT / "models/ende/base/2/average-10/package"
 HOSTILE = [
     "</script><script>broken = 1</script>",
     "<img src=x onerror='broken = 1'>",
@@ -39,168 +22,6 @@ HOSTILE = [
     "\u202e\u05e9\u05dc\u05d5\u05dd\u202c \u0639\u0627\u0644\u0645",
     "e\u0301\u0301 \u2028 the cat",
 ]
-SETUP = """
-const { Transformer } = await import("network");
-const { Subwords } = await import("subwords");
-const { readTensors } = await import("vectors");
-const { beamSearch, limitOf } = await import("beam");
-const { computed } = await import("sentence");
-const [about] = JSON.parse(document.querySelector("script.packages").textContent);
-const bytes = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
-const subwords = new Subwords(bytes(about.subwords));
-const model = new Transformer(about.config.architecture, readTensors(bytes(about.weights).buffer));
-const loaded = { model, subwords, config: about.config };
-"""
-SEARCH = """
-return lines.map((line) => {
-  const ids = subwords.encode(line);
-  const { beam, alpha, extra } = about.config.decoding;
-  const how = { width: beam, alpha, limit: limitOf(about.config.architecture, ids, extra), nbest };
-  const start = performance.now();
-  const found = beamSearch(model, model.begin(ids), how).map(({ ids, score }) => [ids, score]);
-  const taken = performance.now() - start;
-  const greedy = computed(loaded, line, ids).output;
-  return { ids, taken, found, greedy, texts: found.map(([ids]) => subwords.decode(ids)) };
-});
-"""
-
-
-@pytest.fixture
-def opened(tab, tmp_path):
-    """Opens the page of some packages; at the end, the browser must have had nothing to complain about."""
-
-    def open_page(*folders, width=1280, dark=False, examples=("the cat sees a dog .",)):
-        path = tmp_path / "explore.html"
-        write_page(path, [(folder, read_package_config(folder)) for folder in folders], examples)
-        tab.open(path, width, dark)
-
-    yield open_page
-    assert not tab.complaints
-    asked = [e["params"]["request"]["url"] for e in tab.events if e["method"] == "Network.requestWillBeSent"]
-    assert {url.partition(":")[0] for url in asked} <= {"file", "data"}
-
-
-def computed(tab, code, **given):
-    """What code returns that runs in the page, after SETUP."""
-    names = "".join(f"const {name} = {json.dumps(value)};\n" for name, value in given.items())
-    return tab.value(f"(async () => {{{SETUP}{names}{code}}})()")
-
-
-def agree(tab, loaded, lines, nbest):
-    """Compare subwords, greedy outputs and the beam's with ours. Returns how many lines are equal, and milliseconds."""
-    search = Search.of(loaded.config, nbest=nbest)
-    equal, taken = 0, 0.0
-    for line, theirs in zip(lines, computed(tab, SEARCH, lines=lines, nbest=nbest), strict=True):
-        [ids] = loaded.subwords.encode([line])
-        assert theirs["ids"] == ids, line
-        ours = search(loaded.model, [Sentence(1, ids)])[0]
-        theirs["found"] = theirs["found"][: len(ours)]
-        first = beam_search(loaded.model, torch.tensor([ids]), 1, search.alpha, search.extra)[0][0].ids
-        taken += theirs["taken"]
-        if [each for each, _ in theirs["found"]] == [each.ids for each in ours]:
-            assert [score for _, score in theirs["found"]] == pytest.approx([each.score for each in ours], abs=1e-4)
-            assert theirs["texts"][: len(ours)] == loaded.subwords.decode([each.ids for each in ours])
-        else:  # only where two candidates are as good as each other
-            gaps = [abs(score - each.score) for (_, score), each in zip(theirs["found"], ours, strict=True)]
-            assert max(gaps) < 1e-5, (line, gaps)
-            continue
-        equal += theirs["greedy"] == first
-    return equal, taken
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        *({"positions": name} for name in ("none", "sinusoidal", "learned", "t5", "alibi", "rotary")),
-        {"attention": "unscaled"},
-        {"attention": "additive"},
-        {"attention_over_parameters": AttentionOverParametersConfig(2, 8, 8, 12)},
-    ],
-    ids=str,
-)
-def test_every_kind_of_transformer_has_the_logits_the_attention_and_the_n_best_of_ours(tab, opened, save, changes):
-    folder = save(N=2, h=3, d_k=6, d_v=4, **changes)
-    opened(folder)
-    loaded = load_package(folder, torch.device("cpu"))
-    lines = ["the cat sees a dog .", "a zebra .", "dog the the a cat finds a well-known tree . " * 3]
-    equal, _ = agree(tab, loaded, lines, nbest=True)
-    assert equal == len(lines)
-    [source, target] = loaded.subwords.encode(lines[:2])
-    code = """
-    const data = computed(loaded, lines[0], ids, output);
-    const weights = {};
-    for (const [kind, layers] of Object.entries(data.layers))
-      weights[kind] = layers.map((layer) => data.probabilities.length && (kind === "encoder" ? ids : [...output, 1])
-        .map((_, i) => layer(i).weights.map((row) => [...row])));
-    return { weights, probabilities: data.probabilities.map((row) => [...row]) };
-    """
-    theirs = computed(tab, code, lines=lines, ids=source, output=target[:-1])
-    with torch.inference_mode():
-        rows = Rows.of(torch.tensor([source])), Rows.of(torch.tensor([target]))
-        ours = loaded.model.logits(loaded.model(*rows)).softmax(-1)[0]
-    assert torch.tensor(theirs["probabilities"]) == pytest.approx(ours, abs=1e-5)
-    for kind, expected in weights_of_all(loaded.model, source, target).items():
-        for n, queries in enumerate(theirs["weights"][kind]):
-            for q, heads in enumerate(queries):
-                for head, row in enumerate(heads):
-                    assert row == pytest.approx(expected[n, head, q, : len(row)].tolist(), abs=1e-5)
-
-
-def test_subwords_of_odd_lines_are_ours(tab, opened, save):
-    for folder in (save(), *MODELS):
-        opened(folder)
-        ours = load_package(folder, torch.device("cpu")).subwords.encode(ODD)
-        theirs = computed(tab, "return lines.map((line) => subwords.encode(line))", lines=ODD)
-        assert [line for line, one, other in zip(ODD, theirs, ours, strict=True) if one != other] == []
-
-
-@pytest.mark.parametrize("folder", MODELS, ids=lambda path: "/".join(path.parts[-5:-3]))
-def test_a_shipped_model_translates_its_test_lines_as_ours_does(tab, opened, folder):
-    loaded = load_package(folder, torch.device("cpu"))
-    with tarfile.open(ROOT / "models/translations.tar.xz") as archive:
-        name = f"translations/{folder.relative_to(ROOT / 'models').parent}/test.translation"
-        lines = archive.extractfile(name).read().decode().splitlines()
-    if given := os.environ.get("EXPLORE_SOURCE"):
-        lines = Path(given).read_text().splitlines()
-    opened(folder)
-    lines = [line for line in lines if len(line) < 250][:COUNT]
-    equal, taken = agree(tab, loaded, lines, nbest=False)
-    print(f"{folder}: {equal} of {len(lines)} lines equal; {taken / len(lines):.0f} ms a line with the beam")
-    assert equal >= 0.99 * len(lines)
-
-
-def settled(tab):
-    """Wait until the beam has ended."""
-    wait(tab, "document.getElementById('translation').ariaBusy === 'false' || document.getElementById('parts').hidden")
-
-
-def wait(tab, expression):
-    """Wait until something is so on the page."""
-    end = time.monotonic() + 60
-    while not (found := tab.value(expression)):
-        assert time.monotonic() < end, expression
-        time.sleep(0.05)
-    return found
-
-
-def text(tab, selector):
-    return tab.value(f"document.querySelector({json.dumps(selector)}).textContent")
-
-
-def texts(tab, selector):
-    return tab.value(f"[...document.querySelectorAll({json.dumps(selector)})].map(each => each.textContent)")
-
-
-def pick(tab, form, name, value):
-    """Choose in a list, as a browser's own list does it."""
-    field = f"document.forms.{form}.{name}"
-    event = "new Event('change', {bubbles: true})"
-    tab.value(f"{field}.value = {json.dumps(value)}; {field}.dispatchEvent({event})")
-
-
-def write(tab, line):
-    tab.value("document.forms.sentence.text.select()")
-    tab.call("Input.insertText", text=line)
 
 
 def test_a_sentence_is_translated_as_one_types_and_goes_on_from_a_subword_that_one_chooses(tab, opened):
@@ -218,8 +39,9 @@ def test_a_sentence_is_translated_as_one_types_and_goes_on_from_a_subword_that_o
     other = text(tab, "#next tr:nth-child(3) button")
     tab.point("#next tr:nth-child(3) button", click=True)
     settled(tab)
-    assert texts(tab, "#output-steps button")[:2] == ["\u2581Ein", other]
+    assert texts(tab, "#output-steps span")[:2] == ["\u2581Ein", other]
     assert text(tab, "#translation").startswith(f"Ein {other[1:]}")
+    assert tab.value("document.activeElement.ariaLabel").startswith(f"step 2: {other}")
     tab.point("#own", click=True)
     settled(tab)
     assert text(tab, "#translation") == own
@@ -251,8 +73,78 @@ def test_a_number_of_the_matrix_is_worked_out(tab, opened):
     assert product / math.sqrt(8) == pytest.approx(float(score.replace("\u2212", "-")), abs=0.05)
 
 
+def test_the_cells_of_the_matrix_are_reached_by_arrow_keys_and_enter_works_one_out(tab, opened):
+    opened(BIG, examples=["A man rides a bicycle."])
+    settled(tab)
+    for name, value in (("kind", "decoder"), ("unit", "subwords"), ("view", "matrix")):
+        tab.point(f"form [name={name}][value={value}]", click=True)
+    tab.value("document.querySelector('#matrix [tabindex=\"0\"]').focus()")
+    for key in ("ArrowDown", "ArrowDown", "ArrowRight", "ArrowUp", "ArrowUp", "ArrowUp", "ArrowLeft", "ArrowRight"):
+        tab.press(key)
+    assert tab.value("document.activeElement.className + document.activeElement.title.slice(-9)") == "maskedis masked"
+    assert tab.value("document.querySelectorAll('#matrix [tabindex=\"0\"]').length") == 1
+    tab.press("ArrowDown")
+    tab.press("Enter")
+    form = tab.value("(f => [f.kind, f.layer, f.head, f.query, f.key].map(e => e.value))(document.forms.weight)")
+    assert form == ["decoder", "0", "0", "1", "1"]
+    assert tab.value("document.activeElement.id") == "worked"
+
+
+def test_what_comes_later_is_masked_and_what_is_not_divided_by_the_root_is_peaked(tab, opened):
+    opened(BIG, examples=["A man rides a bicycle."])
+    settled(tab)
+    pick(tab, "weight", "kind", "decoder")
+    pick(tab, "weight", "query", 1)
+    table = [texts(tab, f"#worked tr:nth-child({i}) td") for i in range(1, 5)]
+    pieces, scores, weights, undivided = table
+    assert pieces[:3] == ["<start>", "\u2581Ein", "\u2581Mann"]
+    assert scores[2:] == ["\u2212\u221e"] * (len(pieces) - 2)
+    assert weights[2:] == undivided[2:] == ["0"] * (len(pieces) - 2)
+    weights, undivided = ([float(each) for each in row] for row in (weights, undivided))
+    assert sum(weights) == pytest.approx(1, abs=0.002) == sum(undivided)
+    ratio = math.log(weights[0] / weights[1])
+    assert math.log(undivided[0] / undivided[1]) == pytest.approx(ratio * math.sqrt(8), rel=0.1)
+    for name, value in (("kind", "decoder"), ("unit", "subwords"), ("view", "matrix")):
+        tab.point(f"form [name={name}][value={value}]", click=True)
+    words = tab.value("document.querySelectorAll('#matrix tbody tr').length")
+    assert tab.value("document.querySelectorAll('#matrix .masked').length") == words * (words - 1) / 2
+
+
+def test_an_embedding_and_its_position_add_up(tab, opened, save):
+    folder = save()
+    opened(folder)
+    settled(tab)
+    pick(tab, "input", "subword", 2)
+    code = """
+    const numbers = (label) => label.replace(/.*: /, "").replaceAll("\u2212", "-").split(", ").map(Number);
+    return [...document.querySelectorAll("#summands .strip")].map((strip) => numbers(strip.ariaLabel));
+    """
+    embedding, position, total = torch.tensor(computed(tab, code))
+    loaded = load_package(folder, torch.device("cpu"))
+    [ids] = loaded.subwords.encode(["the cat sees a dog ."])
+    d_model = len(total)
+    assert embedding == pytest.approx(loaded.model.embedding[ids[2]].detach() * math.sqrt(d_model), abs=0.006)
+    assert position == pytest.approx(sinusoids(3, d_model)[2], abs=0.006)
+    assert total == pytest.approx(embedding + position, abs=0.011)
+
+
+def test_a_model_s_verdicts_stand_beside_its_output(tab, opened, save, change_package, tmp_path):
+    claims = tmp_path / "claims.csv"
+    header, claim = "Claim,Measure,Rows,Verdict,Seeds", "One head is worse"
+    rows = [f'{claim},"BLEU, test",A-h1 < base,undecided,10', "Parsers agree,F1,wsj/A-h1 < semi/A-h1,contrary,5"]
+    rows.append("As fast,time of a step,A-h1 \u2248 base (within 10 %),reproduced,10 rounds")
+    claims.write_text("\n".join([header, *rows]))
+    base, other = save(), save("other", seed=2)
+    change_package(other, model="A-h1")
+    opened(base, other, claims=claims)
+    wait(tab, "document.querySelectorAll('#beside tr').length === 3")
+    assert texts(tab, "#beside tr:nth-child(2) li") == []
+    expected = [f"{claim} (BLEU, test): undecided, seeds: 10", "As fast (time of a step): reproduced, 10 rounds"]
+    assert texts(tab, "#beside tr:nth-child(3) li") == expected
+
+
 def test_the_output_without_a_part_stands_beside_the_whole_one(tab, opened):
-    opened(BIG, MODELS[0], examples=["Two men are at the stove preparing food."])
+    opened(BIG, BASE, examples=["Two men are at the stove preparing food."])
     settled(tab)
     before = text(tab, "#translation")
     wait(tab, "document.querySelectorAll('#beside tr').length === 3")
@@ -272,7 +164,7 @@ def test_the_output_without_a_part_stands_beside_the_whole_one(tab, opened):
 def test_words_are_reached_by_keyboard_and_said_by_a_live_region(tab, opened, save):
     opened(save(N=2))
     settled(tab)
-    lines = "document.querySelectorAll('#lines line').length"
+    lines = "[...document.querySelectorAll('#lines path')].map(e => e.getAttribute('d')).join('').split('M').length - 1"
     tab.point("#queries-name", click=True)
     tab.press("Escape")
     everything = tab.value(lines)
@@ -350,52 +242,26 @@ def test_a_parser_s_trees_come_before_other_hypotheses_and_are_drawn_over_the_wo
     draw = """
     const { showTree } = await import("tree");
     const { parsed } = await import("parse");
-    showTree(parsed(output, "the dog sees"));
+    showTree(document.getElementById("parse"), parsed(output, "the dog sees"));
     return [...document.querySelectorAll("#parse text")].map((each) => each.textContent);
     """
     assert computed(tab, draw, output=OUTPUTS[0]) == ["the", "dog", "NP", "sees", "VP", "S"]
-    assert text(tab, "#parse") != ""
-    assert computed(tab, draw, output=OUTPUTS[3]) == ["the", "dog", "sees", "S"]
-    assert text(tab, "#parse p") == "This output is no tree over these words."
+    assert computed(tab, draw, output="(S (NP XX") == ["the", "(NP \u2026", "(S \u2026"]
 
 
-def without_a_head(weights):
-    weights["encoder.0.self_attention.output.weight"][:, 4:8] = 0  # of head 2, whose values are 4 wide
-
-
-def without_a_sublayer(weights):
-    for name in ("weight", "bias"):
-        weights[f"decoder.1.position_wise.outer.{name}"].zero_()
-
-
-@pytest.mark.parametrize(
-    ("taken", "config", "change"),
-    [
-        ("scaling: true", {"attention": "unscaled"}, None),
-        ("positions: true", {"positions": "none"}, None),
-        ('parts: new Set(["encoder.0.self_attention.1"])', {}, without_a_head),
-        ('parts: new Set(["decoder.1.residuals.2"])', {}, without_a_sublayer),
-    ],
-)
-def test_a_part_taken_away_is_one_that_the_network_lacks(tab, opened, save, taken, config, change):
-    folder = save(N=2, h=3, d_k=6, d_v=4)
+def test_a_parser_s_tree_grows_with_the_steps(tab, opened, save, change_package):
+    folder = save()
+    change_package(folder, kind="parsing")
     opened(folder)
-    loaded = load_package(folder, torch.device("cpu"))
-    weights = loaded.model.state_dict()
-    if change:
-        change(weights)
-    model = network(dataclasses.replace(loaded.model.config, **config), loaded.config.vocabulary).eval()
-    model.load_state_dict(weights)
-    [source, target] = loaded.subwords.encode(["the cat sees a dog .", "a dog finds the tree ."])
-    code = f"""
-    let state = model.begin(ids, {{ {taken} }});
-    return [null, ...output].map((id) => {{
-      const [next] = model.next([state], [id]);
-      state = next.state;
-      return [...next.logits];
-    }});
-    """
-    theirs = computed(tab, code, ids=source, output=target[:-1])
-    with torch.inference_mode():
-        ours = model.logits(model(Rows.of(torch.tensor([source])), Rows.of(torch.tensor([target]))))[0]
-    assert torch.tensor(theirs) == pytest.approx(ours, abs=1e-4)
+    settled(tab)
+    assert text(tab, "#parse p") == "This output is no tree over these words."
+    tab.point("#output-steps button:first-child", click=True)
+    trees = [text(tab, "#grown")]
+    for step in (2, 3):
+        tab.press("ArrowRight")
+        assert text(tab, "#step-name").startswith(f"Step {step}. ")
+        trees.append(text(tab, "#grown"))
+    assert len(set(trees)) == 3
+    tab.point("#play", click=True)
+    assert text(tab, "#step-name").startswith("Step 1. ")
+    wait(tab, "document.getElementById('step-name').textContent.startsWith('Step 3. ')")

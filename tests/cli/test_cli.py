@@ -1,17 +1,14 @@
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tomllib
-from pathlib import Path
 
 import pytest
 from commands import arguments
 
+from tests.pages import ROOT
 from transformer.cli.main import main, run
-
-ROOT = Path(__file__).parents[2]
 
 
 def test_every_command_has_help_that_names_it_as_it_was_called(capsys, monkeypatch):
@@ -151,15 +148,3 @@ def test_a_wrong_text_is_refused_with_its_file_and_line(house, texts, refused, s
         file = "standard input"
     refused(lines[command], *(part.format(file) for part in WRONG[wrong]))
     assert sorted(texts.iterdir()) == before
-
-
-def test_a_folder_that_is_no_package_or_a_damaged_one_is_refused(house, tmp_path, refused):
-    refused(arguments("translate", package=tmp_path / "none"), f"{tmp_path}/none: is not a package")
-    for name in ("model.safetensors", "subwords.model", "history.csv"):
-        lacking = shutil.copytree(house.package, tmp_path / name)
-        (lacking / name).unlink()
-        refused(arguments("describe", package=lacking), f"{lacking}/{name}: no such file; copy or make it again")
-    broken = shutil.copytree(house.package, tmp_path / "broken")
-    with (broken / "model.safetensors").open("r+b") as stream:
-        stream.truncate(1000)
-    refused(arguments("translate", package=broken), f"{broken}/model.safetensors: SHA-256")

@@ -122,25 +122,6 @@ def test_empty_translations_of_a_beam_are_told_with_a_remedy(house, capsys, stan
     assert ("empty" in shown.err) == (beam > 1)
 
 
-def test_unsupported_options_of_another_engine_are_refused_before_anything_is_translated(
-    house, tree_parser, tmp_path, standard_input, refused
-):
-    standard_input(b"a dog\n")
-    options = {"engine": "ctranslate2", "record": tmp_path / "r"}
-    refused(arguments("translate", package=house.package, sample=1, **options), "the samples of --sample")
-    refused(arguments("translate", package=tree_parser, **options), f"only translates, but {tree_parser} is a parser")
-    assert list(tmp_path.iterdir()) == [tree_parser]
-
-
-def test_the_seed_decides_the_samples(house, capsysbinary, standard_input):
-    found = []
-    for seed, tokens in ((0, 8192), (0, 1), (1, 8192)):
-        standard_input((house.corpus / "dev.source").read_bytes())
-        assert main(arguments("translate", package=house.package, sample=seed, batch_tokens=tokens)) == 0
-        found.append(capsysbinary.readouterr().out)
-    assert found[0] == found[1] != found[2]
-
-
 def test_attention_writes_the_weights_between_words(house, tmp_path):
     line = arguments("attention", "the cat .", "a dog", package=house.package, output=tmp_path / "a.json")
     assert main(line) == 0
@@ -158,14 +139,7 @@ def test_a_sentence_that_no_model_can_read_is_refused(house, tmp_path, refused, 
     assert not list(tmp_path.iterdir())
 
 
-def test_what_attention_cannot_show_is_told_before_anything_is_written(house, tmp_path, refused):
-    output = {"package": house.package, "output": tmp_path / "a.json"}
-    refused(arguments("attention", "the cat " * 5000, **output), "sentence 1: ", "subwords, but at most 4096")
-    refused(arguments("attention", "a", layer=7, **output), "layer 7: base has attention in layers 1 to 1")
-    assert not list(tmp_path.iterdir())
-
-
-def test_explore_writes_one_page_of_several_packages_and_refuses_another_network(
+def test_explore_writes_one_page_of_several_packages_and_refuses_another_network_or_table(
     house, tmp_path, refused, change_package
 ):
     other, page = shutil.copytree(house.package, tmp_path / "other"), tmp_path / "page.html"
@@ -182,6 +156,9 @@ def test_explore_writes_one_page_of_several_packages_and_refuses_another_network
     change_package(other, architecture={**config["architecture"], "network": "recurrent", "N": 2})
     line = arguments("explore", package=other, output=page)
     refused(line, f"{other}: base has a recurrent network; name a Transformer")
+    (tmp_path / "claims.csv").write_text("Claim,Verdict\nOne head is worse,reproduced\n")
+    line = arguments("explore", package=house.package, output=page, claims=tmp_path / "claims.csv")
+    refused(line, f"{tmp_path / 'claims.csv'}:2: has no Measure; name a claims.csv")
     assert not page.exists()
 
 

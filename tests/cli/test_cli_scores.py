@@ -1,6 +1,5 @@
 import csv
 import json
-import shutil
 from pathlib import Path
 
 import pytest
@@ -140,30 +139,6 @@ def test_an_output_that_cannot_be_written_is_refused_before_the_work(house, scor
     lines = {"score": scoring(target=long, output=tmp_path)}
     lines |= {"compare": arguments("compare", **compared, output=tmp_path)}
     refused(lines[command], f"{tmp_path}: is a folder; name a file")
-
-
-def test_an_impossible_seed_of_sacrebleu_is_named(house, tmp_path, refused, monkeypatch):
-    texts = dict.fromkeys(("baseline", "system", "reference"), house.corpus / "dev.target")
-    for seed in ("abc", "-1"):
-        monkeypatch.setenv("SACREBLEU_SEED", seed)
-        line = arguments("compare", **texts, output=tmp_path / "c.json")
-        refused(line, f"SACREBLEU_SEED={seed} is not a whole number; correct it, or unset it")
-    monkeypatch.delenv("SACREBLEU_SEED")
-    for resamples in (10**12, 2**63 - 1):
-        line = arguments("compare", **texts, output=tmp_path / "c.json", resamples=resamples)
-        refused(line, f"--resamples {resamples}: out of memory; give fewer")
-    assert not list(tmp_path.iterdir())
-
-
-def test_a_package_into_what_is_not_a_language_is_refused_before_it_is_scored(
-    house, scoring, tmp_path, refused, change_package
-):
-    package = shutil.copytree(house.package, tmp_path / "other")
-    change_package(package, target="germn")
-    refused(scoring(package=package), f"{package}: its target 'germn' is not a language; did you mean de for German?")
-    change_package(package, target="German")
-    assert main(scoring(package=package)) == 0
-    assert "|moses:de|" in (tmp_path / "scores.json").read_text()
 
 
 def test_scores_that_say_little_are_explained_in_the_file_and_on_standard_error(scoring, tmp_path, capsys):

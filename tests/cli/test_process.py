@@ -98,13 +98,7 @@ def test_lines_that_a_person_types_are_translated_one_by_one(house):
 @pytest.mark.parametrize(
     ("redirections", "message"),
     [
-        (">&-", "error: standard input, output or error is closed; redirect it to a file or to /dev/null\n"),
-        ("<&-", "error: standard input, output or error is closed; redirect it to a file or to /dev/null\n"),
-        ("2>&-", ""),
-        (
-            ">/dev/full",
-            f"{FULL}; free space or choose another folder\n",
-        ),
+        (">/dev/full", f"{FULL}; free space or choose another folder\n"),
         ("> >(exec true)", ""),  # a reader that ends ends the command silently
         ("<text >>text", "error: standard input and standard output are one file; name another file after >\n"),
         ("<text --record text", "error: --record: text is also standard input or output; name another file\n"),
@@ -148,11 +142,3 @@ def test_files_of_the_working_folder_take_the_place_of_no_module(house, tmp_path
     environment = os.environ | {"PYTHONPATH": f"{ROOT}" + ":" * (not installed), "OMP_NUM_THREADS": "1"}
     run = subprocess.run(command, cwd=folder, env=environment, input="the cat .\n", capture_output=True, text=True)
     assert (run.returncode, run.stdout.count("\n")) == (0, 1), run.stderr
-
-
-def test_the_clone_is_a_working_folder_whatever_its_name(tmp_path):
-    """Nothing else says where our modules are."""
-    (tmp_path / "clone").symlink_to(ROOT)
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    command = [sys.executable, "-m", "transformer", "--help"]
-    assert subprocess.run(command, cwd=tmp_path / "clone", env=environment, capture_output=True).returncode == 0

@@ -3,7 +3,6 @@ import random
 import re
 import stat
 import tarfile
-import unicodedata
 import zipfile
 
 import pytest
@@ -59,38 +58,6 @@ def test_a_member_that_is_missing_or_no_plain_file_or_comes_twice_is_refused(tmp
         assert refused(f"{path}/{name}", f"{path}/{name}", tmp_path).startswith(f"{path}/{name}: {said}")
 
 
-@pytest.mark.parametrize(
-    ("offset", "value", "why"),
-    [
-        (8, 1, "password required"),  # the flag of encryption
-        *((10, method, "method is not supported") for method in (9, 93, 98)),  # Deflate64, zstd, PPMd
-    ],
-)
-def test_a_sound_member_that_cannot_be_unpacked_here_is_not_called_damaged(tmp_path, offset, value, why):
-    path = write_zip(tmp_path / "x.zip", ("a.en", ENGLISH))
-    content = bytearray(path.read_bytes())
-    content[content.index(b"PK\1\2") + offset] = value
-    write(path, content)
-    message = refused(f"{path}/a.en", f"{path}/a.en", tmp_path)
-    assert re.match(rf"{path}/a.en: cannot be unpacked here \(.*{why}.*\); unpack .* \(7z x {path}\)", message)
-
-
-@pytest.mark.parametrize("asked", ["NFC", "NFD"])
-@pytest.mark.parametrize("form", ["NFC", "NFD"])
-def test_a_name_in_nfc_and_in_nfd_is_one_name(tmp_path, form, asked):
-    name, wanted = (unicodedata.normalize(each, "über/größe.en") for each in (form, asked))
-    for path in (write_zip(tmp_path / "x.zip", (name, ENGLISH)), write_tar(tmp_path / "x.tgz", (name, ENGLISH))):
-        assert read(f"{path}/{wanted}", f"{path}/{wanted}", tmp_path) == PAIRS
-    content = bytearray((path := tmp_path / "x.zip").read_bytes())  # macOS does not say that names are in UTF-8
-    content[content.index(b"PK\3\4") + 7] = content[content.index(b"PK\1\2") + 9] = 0
-    write(path, content)
-    assert read(f"{path}/{wanted}", f"{path}/{wanted}", tmp_path) == PAIRS
-    (path := tmp_path / unicodedata.normalize(asked, "ä") / name).parent.mkdir(parents=True)
-    write(path, ENGLISH)
-    asked = tmp_path / unicodedata.normalize(form, "ä") / wanted
-    assert read(asked, asked, tmp_path) == PAIRS
-
-
 @pytest.mark.parametrize("suffix", [".gz", ".bz2", ".xz", *MODES, ".zip"])
 @pytest.mark.parametrize("harm", ["cut", "other", "flip"])
 def test_what_is_damaged_is_named_with_the_remedy(tmp_path, suffix, harm):
@@ -114,14 +81,6 @@ def test_a_file_that_the_system_does_not_open_is_named(tmp_path, name):
         (tmp_path / loop).symlink_to(loop)
     named = r"(no|room|loop)\S*: cannot be read or unpacked \((No such f|Is a d|Too many l).*\); correct the location"
     assert re.search(named, refused(tmp_path / name, tmp_path / name, tmp_path))
-
-
-def test_a_full_disk_is_reported_while_a_member_is_unpacked(tmp_path, full_after):
-    path = write_tar(tmp_path / "x.tgz", ("a.en", ENGLISH))
-    with full_after(len(ENGLISH) - 1):
-        assert "cannot be read or unpacked (File too large); correct the location, or free space" in refused(
-            f"{path}/a.en", f"{path}/a.en", tmp_path
-        )
 
 
 def packed_as(suffix, folder):

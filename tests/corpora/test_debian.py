@@ -29,11 +29,7 @@ def apt_get(tmp_path, monkeypatch):
 
 
 def test_only_pages_are_read_in_byte_order_of_their_paths(package):
-    assert list(read_pages(package).items()) == [
-        ("a.html", b"eins"),
-        ("b/10.html", b"zehn"),
-        ("b/2.html", b"zwei"),
-    ]
+    assert list(read_pages(package).items()) == [("a.html", b"eins"), ("b/10.html", b"zehn"), ("b/2.html", b"zwei")]
 
 
 @pytest.mark.parametrize(
@@ -74,10 +70,7 @@ def test_a_broken_source_of_the_machine_does_not_stop_the_download(tmp_path, apt
 @pytest.mark.parametrize(
     ("script", "said"),
     [
-        (
-            'case "$*" in *update) echo "W: no network" >&2;; *) echo "E: no such package" >&2; exit 100;; esac',
-            r"apt-get cannot download one \(W: no network; E: no such package\)",
-        ),
+        ('echo "E: no such package" >&2; exit 100', "apt-get cannot download one .*E: no such package"),
         ("exit 7", r"apt-get cannot download one \(it does not say why\)"),
         ('case "$*" in *update*) exec sleep 60;; esac', "apt-get update did not end within 0.5 seconds"),
         ('case "$*" in *download*) exec sleep 60;; esac', "apt-get download did not end within 0.5 seconds"),

@@ -202,14 +202,6 @@ def test_a_download_fails_after_five_attempts_that_bring_nothing_new(server, pat
     assert len(server.requests) == 5 + (left != b"")
 
 
-def test_the_pause_doubles_after_each_failure_and_starts_again_after_progress(server, path, monkeypatch):
-    pauses = []
-    monkeypatch.setattr("time.sleep", pauses.append)
-    server.answers = [status(503), status(503), closes_half_way, status(503), ranges]
-    fetch(server.url, path, pause=1)
-    assert pauses == [2, 4, 1, 2]
-
-
 @pytest.mark.parametrize(
     ("left", "answers", "starts"),
     [
@@ -295,28 +287,3 @@ def test_a_file_in_the_mirror_or_of_this_machine_is_copied_and_one_that_is_neith
 )
 def test_a_host_that_does_not_answer_is_reported_in_one_line(path, url, reason):
     assert re.search(reason, error(url, path))
-
-
-def test_a_full_disk_is_reported_in_one_line_and_the_partial_file_stays(server, path, full_after):
-    with full_after(HALF):
-        assert "file.gz.part: File too large; check" in error(server.url, path)
-    assert beside(path, ".part").read_bytes() == BODY[:HALF]
-    arrives(server.url, path)
-
-
-def test_a_second_process_that_downloads_the_same_file_is_refused(server, path):
-    asked, answer = threading.Event(), threading.Event()
-
-    def held(handler):
-        asked.set()
-        answer.wait(10)
-        ranges(handler)
-
-    server.answers = [held]
-    first = threading.Thread(target=fetch, args=(server.url, path))  # a lock belongs to the open file
-    first.start()
-    assert asked.wait(10)
-    assert "another process downloads it" in error(server.url, path)
-    answer.set()
-    first.join(10)
-    assert path.read_bytes() == BODY

@@ -1,6 +1,5 @@
 import re
 import shutil
-from collections import Counter
 from hashlib import sha256
 from pathlib import Path
 
@@ -12,14 +11,9 @@ from transformer.corpora.parts import Given
 from transformer.support.files import InputError, read_lines
 from transformer.trees.linear import linearise
 from transformer.trees.penn import read_trees
-from transformer.trees.tree import tags, walk, words
+from transformer.trees.tree import words
 
 SMALL = Grammar("grammar", "generated English", "Apache-2.0", Sizes(60, 20, 20, 30), (4, 12), 1)
-
-
-@pytest.fixture(scope="module")
-def trees():
-    return list(generate(1500, 3, (4, 20)))
 
 
 def write(folder, corpus=SMALL):
@@ -27,26 +21,12 @@ def write(folder, corpus=SMALL):
     return folder
 
 
-def test_every_symbol_can_be_reached():
-    reached, pending = set(), [grammar.START]
-    while pending:
-        symbol = pending.pop()
-        if symbol not in reached:
-            reached.add(symbol)
-            pending += [child for expansion in english().expansions.get(symbol, ([],))[0] for child in expansion]
-    assert reached == {*english().expansions, *english().lexicon}
-
-
 @pytest.mark.parametrize(
     ("file", "old", "new", "said"),
     [
-        ("rules.yaml", "VP/b .: 2", "VP/b .: 0", "rules.S/root.VP/b .: Input should be greater than 0"),
         ("rules.yaml", "VP/b .: 2", "VP/x .: 2", "rules.S/root.VP/x .: 'VP/x' never becomes words"),
-        ("rules.yaml", "RP: 1", "PRT: 1", "rules.PRT.PRT: 'PRT' never becomes words"),
         ("words.yaml", "RP: up out down off back over", "RP: ''", "rules.PRT.RP: 'RP' never becomes words"),
-        ("words.yaml", "RP: up out down off back over", "RP: 5", "words.RP.RP: Input should be a valid string"),
         ("words.yaml", "  see: sees saw seeing seen\n", "", "frames.V.t: no forms of see"),
-        ("words.yaml", "see: sees saw seeing seen", "see: sees saw seeing", "'sees saw seeing' is not four forms"),
         ("words.yaml", "\nframes:", "\nframe:", "unknown key frame; did you mean frames?"),
     ],
 )
@@ -68,19 +48,9 @@ def test_without_a_clone_the_message_says_where_to_run(tmp_path, monkeypatch):
         english.__wrapped__()
 
 
-def test_the_seed_decides_the_sentences():
-    assert list(generate(20, 5, (4, 9))) == list(generate(20, 5, (4, 9))) != list(generate(20, 6, (4, 9)))
-
-
 def test_a_seed_gives_the_sentences_that_it_gave_to_released_results():
     text = "\n".join(map(str, generate(200, 1, (4, 20))))
     assert sha256(text.encode()).hexdigest()[:16] == "7d5923dc74c7378e"
-
-
-def test_trees_have_the_labels_and_tags_of_english(trees):
-    labels = Counter(item[1:] for tree in trees for item in walk(tree) if item[0] == "(" and len(item) > 1)
-    assert {"S", "NP", "VP", "PP", "SBAR", "ADJP", "ADVP", "PRT", "QP", "SQ", "SBARQ", "WHNP"} <= set(labels)
-    assert {"DT", "NN", "NNS", "NNP", "VBZ", "VBP", "VBD", "VBG", "VBN"} <= {t for tree in trees for t in tags(tree)}
 
 
 def test_asking_for_more_sentences_than_there_are_is_an_error(monkeypatch):

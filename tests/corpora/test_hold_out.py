@@ -5,10 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from transformer.corpora.hold_out import HoldOut, hold_out, shared
+from transformer.corpora.hold_out import HoldOut, hold_out
 from transformer.corpora.parts import Given, write_part, write_whole
 from transformer.corpora.texts import Files
-from transformer.model.ids import LONGEST
 from transformer.support.characters import normalised
 from transformer.support.files import InputError, read_lines
 from transformer.support.strict import ConfigError, load, plain
@@ -81,25 +80,6 @@ def test_no_part_has_a_sentence_of_another(tmp_path_factory, pairs, dev, test):
         sentences = {part: {normalised(pair[side]) for pair in each} for part, each in parts.items()}
         assert sum(map(len, sentences.values())) == len(set().union(*sentences.values()))
         assert (len(sentences["dev"]), len(sentences["test"])) == (dev, test)
-
-
-@settings(max_examples=50)
-@given(st.data())
-def test_the_pairs_that_a_part_shares_are_those_with_equal_subwords(tmp_path_factory, data):
-    folder = tmp_path_factory.mktemp("own")
-    lines = st.text("ab \u00a0ａ", min_size=1, max_size=2).filter(str.strip)
-    for part in (parts := ("train", "dev", "test")):
-        write_part(folder, part, data.draw(st.lists(st.tuples(lines, lines), min_size=1, max_size=8)), {}, "own")
-    read = {part: [tuple(map(normalised, pair)) for pair in parts_of(folder)[part]] for part in parts}
-    counts = {part: sum(pair in read["train"] for pair in read[part]) for part in ("dev", "test")}
-    assert shared(folder, "train", ["dev", "test"]) == counts
-
-
-def test_a_pair_that_no_model_can_decode_stays_in_train(tmp_path):
-    long = [(f"{'a ' * LONGEST}{i}", f"b {i}") for i in range(9)]
-    write_part(tmp_path, "train", [*long, *PAIRS[:3]], {}, "own")
-    assert hold_out(tmp_path, HoldOut(dev=1, test=1), {}, "own") == {"train": 10, "dev": 1, "test": 1}
-    assert {*long} < {*parts_of(tmp_path)["train"]}
 
 
 def test_too_few_pairs_are_refused_with_both_numbers(write):

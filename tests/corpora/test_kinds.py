@@ -1,11 +1,9 @@
-from pathlib import Path
-
 import pytest
 
+from tests.pages import ROOT
 from transformer.corpora.kinds import TaskCorpus
 from transformer.support.strict import ConfigError, load, read_config, read_yaml, write_config
 
-ROOT = Path(__file__).parents[2]
 TEXT = {"description": "text", "licence": "CC0-1.0"}
 GRAMMAR = {
     "origin": "grammar",
@@ -18,7 +16,6 @@ FILES = {"origin": "files", **TEXT, "cleaning": {"words": [1, 60], "ratio": 2.5}
 FILES |= {part: [{"en": f"{part}.en", "de": f"{part}.de"}] for part in ("train", "dev", "test")}
 HELP = {"origin": "libreoffice-help", **TEXT, "packages": {}, "cleaning": {}, "shares": {"dev": 0.4, "test": 0.6}}
 TREEBANK = {"origin": "treebank", **TEXT, "trees": "wsj", "train": [1, 3], "dev": [3, 5], "test": [6, 6]}
-ORIGINS = "libreoffice-help, files, moses-lowercase, treebank, grammar, self-training, parsed-text"
 
 
 @pytest.mark.parametrize("corpus", read_yaml(ROOT / "config" / "corpora.yaml")["corpora"].values())

@@ -1,5 +1,3 @@
-import tracemalloc
-from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -37,9 +35,7 @@ def test_drawn_sentences_are_different_and_have_the_given_lengths(text):
     path = text(["Too short.", "This one (here) has too many words.", ""] * 50 + LINES * 3)
     drawn = plain_sentences(path, 200, (6, 6), 1)
     assert sorted(drawn) == sorted(f"Sentence {number} is n't long ." for number in range(200))
-    with pytest.raises(
-        InputError, match=r"train\.source: only 200 different sentences of 6 to 6 words, not 201; ask for fewer"
-    ):
+    with pytest.raises(InputError, match=r"train\.source: only 200 different sentences of 6 to 6 words, not 201"):
         plain_sentences(path, 201, (6, 6), 1)
 
 
@@ -55,20 +51,3 @@ def test_the_draw_depends_on_the_seed_but_not_on_order_or_repetition(text):
     assert plain_sentences(text([*reversed(LINES), *LINES[:50]]), 20, (1, 9), 1) == drawn
     assert plain_sentences(text(LINES), 20, (1, 9), 2) != drawn
     assert [line.split()[1] for line in drawn[:3]] == ["40", "177", "92"]  # in all versions
-
-
-def test_every_sentence_is_equally_likely(text):
-    path = text([*LINES[:10], *LINES[:5] * 4])
-    counts = Counter(sentence for seed in range(100) for sentence in plain_sentences(path, 5, (1, 9), seed))
-    assert sum(counts.values()) == 500
-    assert all(30 <= counts[" ".join(tokenise(line))] <= 70 for line in LINES[:10])
-
-
-def test_a_large_text_is_not_held_in_memory(text):
-    path = text(f"Sentence {number} isn't long." for number in range(20_000))
-    tokenise("once")
-    tracemalloc.start()
-    plain_sentences(path, 20, (1, 9), 1)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < path.stat().st_size / 4

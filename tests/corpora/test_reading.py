@@ -1,22 +1,14 @@
-import gzip
 import html
-import random
 import re
-from pathlib import Path
 
 import pytest
-import sentencepiece
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from packed import GERMAN, MODES, PACK, read, refused, write, write_tar, write_zip
 
-from transformer.corpora import reading
-from transformer.corpora.reading import Asked, open_pairs
-from transformer.support.files import InputError
-from transformer.text.subwords import Subwords, learn
+from transformer.corpora.reading import Asked
 
 UNUSUAL = "\0\r\v\f\x1c\x85\u2028\u2029\xa0\u200b\ufeff \tb&<>\"'é漢😀"
-ASKED = Asked(("en", "de"))
 PAIRS = [("one", "eins"), ("two", "zwei")]
 
 
@@ -134,34 +126,6 @@ def test_other_markup_is_refused(tmp_path, name):
         assert f"{path}: begins with markup, <" in refused(*sides, tmp_path)
 
 
-def test_the_first_pairs_come_before_a_large_file_is_read(tmp_path):
-    noise = random.Random(1).randbytes(500_000).replace(b"\n", b"").hex().encode()
-    packed = gzip.compress(b"first\nsecond\n" + noise.replace(b"00", b"\n"))
-    path = write(tmp_path / "a.gz", packed[: len(packed) // 2])
-    with open_pairs(str(path), str(path), Path, tmp_path, ASKED) as pairs:
-        assert [next(pairs), next(pairs)] == [("first", "first"), ("second", "second")]
-        with pytest.raises(InputError, match="damaged or cut short"):
-            list(pairs)
-
-
-@pytest.mark.parametrize("name", ["bad", "bad.gz", "x.tar/a.en.gz"])
-def test_a_bad_byte_is_reported_with_file_and_line(tmp_path, name):
-    good, content = write(tmp_path / "good", b"a\nb\n"), b"a\nb\xe9\n"
-    write_tar(tmp_path / "x.tar", ("a.en.gz", gzip.compress(content)))
-    if name != "x.tar/a.en.gz":
-        write(tmp_path / name, gzip.compress(content) if name.endswith(".gz") else content)
-    message = refused(good, tmp_path / name, tmp_path)
-    assert message.startswith(f"{tmp_path / name}, line 2: byte 0xe9 is not UTF-8; convert")
-
-
-def test_a_file_without_line_feeds_is_not_read_into_memory(tmp_path, monkeypatch):
-    monkeypatch.setattr(reading, "LONGEST_LINE", 10)
-    good = write(tmp_path / "good", b"123456789\n123456789")
-    assert len(read(good, good, tmp_path)) == 2
-    path = write(tmp_path / "old", b"a\na\rb\rc\rd\re\rf\n")
-    assert f"{path}, line 2: 10 bytes without a line feed" in refused(path, path, tmp_path)
-
-
 @pytest.mark.parametrize("name", ["old", "old.sgm"])
 def test_a_file_whose_lines_end_with_cr_alone_is_refused_with_the_remedy(tmp_path, name):
     path = write(tmp_path / name, b"a\rb\rc\r")
@@ -192,32 +156,3 @@ def test_sgml_is_aligned_by_document_and_segment_and_the_first_that_only_one_has
     target = write(tmp_path / "t.sgm", sgml(("a", {1: "x", 2: "y"}), ("c", {1: "z"})))
     message = f"{source} and {target}: only one has segment 1 of document 'b'"
     assert refused(source, target, tmp_path).startswith(message)
-
-
-@pytest.mark.parametrize(
-    ("characters", "as_subwords", "is_blank_in_word_counts"),
-    [
-        ("\t\r\f\xa0\u2028\u2029\u3000", "blank", True),
-        ("\u200b\ufeff", "blank", False),
-        ("\v\x1c", "dropped", True),
-        ("\x85", "kept", True),
-        ("\0", "kept", False),
-    ],
-)
-def test_subwords_and_word_counts_treat_unusual_characters_as_the_docs_say(
-    subwords, characters, as_subwords, is_blank_in_word_counts
-):
-    normalized = sentencepiece.SentencePieceProcessor(model_file=str(subwords)).normalize
-    for character in characters:
-        word = f"big{character}cat"
-        kept = {"blank": normalized("big cat"), "dropped": normalized("bigcat"), "kept": f"▁{word}"}[as_subwords]
-        assert normalized(word) == kept
-        assert word.split() == (["big", "cat"] if is_blank_in_word_counts else [word])
-
-
-def test_nul_is_never_in_a_vocabulary_and_always_unknown(tmp_path, text):
-    """Therefore pairs with NUL are removed from train and refused in dev and test."""
-    learn([line.replace(" ", "\0", 1) for line in text(0, 300)], 60, tmp_path / "x.model")
-    model = Subwords(tmp_path / "x.model")
-    assert "\0" not in "".join(model.processor.id_to_piece(list(range(len(model)))))
-    assert model.decode([ids[:-1] for ids in model.encode(["big\0cat"])]) == ["big ⁇ cat"]

@@ -83,20 +83,6 @@ def test_parses_whose_leaves_are_other_words_are_malformed(gold):
     assert chosen(gold, sentences, parses) == ([("we sleep", "(S we sleep )S")], {"malformed": 2, "less sure": 0})
 
 
-def test_each_sentence_needs_a_parse_and_a_log_p(gold):
-    with pytest.raises(InputError, match="2 lines"):
-        chosen(gold, ["they sleep", "he"], [FORM])
-    with pytest.raises(InputError, match="2 lines"):
-        chosen(gold, ["they sleep", "he"], [FORM, FORM], ["-0.1"])
-    for value, said in {
-        "cat": "could not convert .*'cat'",
-        "nan": "not all numbers",
-        "-inf": "not all numbers",
-    }.items():
-        with pytest.raises(InputError, match=rf"plain\.logp: {said}.*; parse the sentences again"):
-            chosen(gold, ["they sleep"], [FORM], [value])
-
-
 @pytest.mark.parametrize("name", ["parsed.mrg", "parsed.mrg.gz"])
 def test_parsed_text_is_read_like_the_treebank(gold, name):
     text = "( (S (NP-SBJ (PRP they)) (VP (VBP sleep) (-NONE- *))) )\n\n(ROOT (FRAG (RB naïvely)))\n"
@@ -128,11 +114,6 @@ def test_lines_that_a_parser_failed_to_parse_are_left_out_and_counted(gold):
     pairs, removed = read(gold, a="".join(f"{TREE}\n{failed}\n( {TREE} )\n" for failed in FAILED), b=f"{TREE}\nNONE\n")
     assert pairs == [("we go", FORM)] * (2 * len(FAILED) + 1)
     assert removed == {"failed parse": len(FAILED) + 1}
-
-
-def test_trees_whose_words_have_no_subword_are_left_out_and_counted(gold):
-    pairs, removed = read(gold, a=f"{TREE}\n(S (NP (NN \u200b)) (. \ufffd))\n{TREE}\n")
-    assert (pairs, removed) == ([("we go", FORM)] * 2, {"no subword": 1})
 
 
 def test_all_faults_in_parsed_text_are_reported_together_with_file_and_line(gold):

@@ -81,20 +81,6 @@ def test_a_set_that_is_cut_or_ambiguous_is_refused_with_its_line(line, said):
     assert message.endswith("; correct the file")
 
 
-def test_names_and_attributes_may_be_in_capitals_and_in_any_form():
-    lines = [
-        "<?xml version='1.0'?><!DOCTYPE mteval SYSTEM 'x.dtd'><!-- <seg id=0>no",
-        "</seg> --><REFSET><title>no</title><script>",
-        "<DOC sysid=\"docid='no'\" DocID='a&amp;b' genre = news><HL>",
-        "<Seg note='id=7'  ID = 1 >x</SEG><seg id='2'/><seg id=\"3\" a=\"b>c\">y</ seg >",
-        "</hl></DOC><doc><seg id=1>z</seg></doc>",
-    ]
-    names = ["segment 1 of document 'a&b'", "segment 2 of document 'a&b'", "segment 3 of document 'a&b'"]
-    assert read_segments("a.sgm", lines)[""] == dict(
-        zip([*names, "segment 1 of document ''"], ["x", "", "y", "z"], strict=True)
-    )
-
-
 def test_a_set_of_several_languages_has_the_first_reference_of_each_and_no_output_of_systems():
     lines = """<?xml version="1.0"?><dataset id="x"><doc origlang="en" id="a">
 <hyp system='s' lang='de'><p><seg id="1">no</seg></p></hyp>

@@ -40,19 +40,6 @@ def test_files_are_found_in_any_folder_and_read_by_their_numbers(treebank, first
     assert "".join(words(tree)[0] for tree in read_treebank(treebank / "linked", first, last)[0]) == found
 
 
-@pytest.mark.parametrize(
-    ("folder", "found"),
-    [
-        ("mrg", r"it has no files wsj_SSNN\.mrg of section 04, 05"),
-        ("nowhere", "no such folder; .*"),
-        ("mrg/02/wsj_0201.mrg", "is not a folder; .*"),
-    ],
-)
-def test_the_error_for_missing_sections_says_which_files_are_needed(treebank, folder, found):
-    with pytest.raises(InputError, match=rf"{folder}: {found}; set `trees` of the corpus to .*00/wsj_0001\.mrg"):
-        read_treebank(treebank / folder, 200, 599)
-
-
 def test_all_faults_of_all_files_and_parts_are_listed_together(tmp_path, corpus, pierre):
     wsj = tmp_path / "wsj"
     (wsj / "wsj_0001.mrg").write_text(f"(())\n{pierre[0]}\n( (S (NN\u00a0dog)) )\n( (S (NP (NN a)) the) )\n( (S (NN b")
@@ -104,20 +91,6 @@ def test_a_corpus_has_sources_targets_and_trees(tmp_path, corpus, pierre, locati
     assert not (tmp_path / "train.trees").exists()
     record = json.loads((tmp_path / "corpus.json").read_text())
     assert (record["pairs"], record["licence"]) == (corpus.sentences, "LDC")
-
-
-def test_faults_in_an_archive_name_the_archive(tmp_path, corpus, pierre):
-    file = tmp_path / "treebank.zip"
-    absent = dataclasses.replace(corpus, trees=f"{file}/treebank/wjs")
-    with pytest.raises(InputError, match=rf"^{file}: it has no files wsj_SSNN.mrg of section 00; set `trees`"):
-        write(absent, tmp_path, tmp_path)
-    with zipfile.ZipFile(file, "a") as archive:
-        archive.writestr("treebank/wsj/wsj_0001.mrg", pierre[0])
-    twice = dataclasses.replace(corpus, trees=f"{file}/treebank/wsj")
-    with pytest.raises(
-        InputError, match=rf"{file}/treebank/wsj/01/WSJ_0001.MRG and {file}/treebank/wsj/wsj_0001.mrg are"
-    ):
-        write(twice, tmp_path, tmp_path)
 
 
 def test_the_config_can_make_tags_or_words_the_leaves_and_add_constituents_to_train(tmp_path, corpus, pierre):

@@ -87,24 +87,6 @@ def test_an_xliff_2_has_a_pair_for_each_translated_segment(pairs_of):
     assert found == [("one", "eins"), ("two", "zwei")]
 
 
-@pytest.mark.parametrize(
-    ("attributes", "is_translated"),
-    [
-        ("", True),  # many programs write no state
-        *((f"state='{state}'", True) for state in ("translated", "reviewed", "final")),
-        *((f"state='{state}'", False) for state in ("initial", "Initial")),
-        ("state='translated' subState='x:needs-translation'", False),
-        ("state='translated' subState='x:checked'", True),
-    ],
-)
-def test_the_state_of_an_xliff_2_segment_says_whether_it_is_translated(pairs_of, attributes, is_translated):
-    segments = "<segment><source>one</source><target>eins</target></segment>"
-    segments += f"<segment {attributes}><source>two</source><target>two!</target></segment>"
-    found, left_out = pairs_of("a.xlf", XLIFF2.format(segments))
-    assert found == [("one", "eins"), ("two", "two!")][: 1 + is_translated]
-    assert left_out == ({} if is_translated else {UNTRANSLATED: 1})
-
-
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 @pytest.mark.parametrize("before", ["", '#~| msgid "older"\n', '#~ msgctxt "menu"\n'])
 @pytest.mark.parametrize(("after", "is_fuzzy"), [("", False), ("\n#, c-format, fuzzy\n", True)])
@@ -183,33 +165,22 @@ def test_code_in_a_text_is_left_out_and_marked_text_stays(pairs_of):
     assert pairs_of("a.xlf", XLIFF.format(trans_unit(text, "y")))[0] == [("a b c", "y")]
 
 
-DATA = (
-    "<originalData><data id='1'>&lt;br/&gt;</data><data id='2'><cp hex='A'/></data><data id='3'>b</data></originalData>"
-)
-
-
 @pytest.mark.parametrize(
     ("text", "codes"),
     [
         ("a b", ("<x ctype='lb'/>", "<ph type='lb'/>", "<ph>&lt;br&gt;</ph>", "<x equiv-text='&#10;'/>", "<br/>")),
         ("a b", ("<ept>&lt;/p&gt;</ept><bpt>&lt;p&gt;</bpt>", "<g ctype='x-html-p'/>", "<cp hex='0009'/>")),
-        ("a b", ("<ph type='fmt' subType='xlf:lb'/>", "<ph dataRef='1'/>", "<ph dataRef='2'/>")),
         ("a b", ("<ph disp='&lt;br/&gt;'/>", "<ph>\n<sub>c</sub></ph><x ctype='lb'/>")),
-        ("a c b", ("<pc dispStart='&lt;p&gt;' dispEnd='&lt;/p&gt;'>c</pc>",)),
-        ("ab", ("<x ctype='bold'/>", "<ph>&lt;i&gt;</ph>", "<ph dataRef='3'/>", "<ph dataRef='4'/>")),
+        ("ab", ("<x ctype='bold'/>", "<ph>&lt;i&gt;</ph>")),
         ("acb", ("<g ctype='bold'>c</g>",)),
     ],
 )
 def test_a_code_that_is_a_line_break_separates_words_and_formatting_does_not(pairs_of, text, codes):
     for code in codes:
         segment = f"<segment><source>a{code}b</source><target>c</target></segment>"
-        assert pairs_of("a.xliff", XLIFF2.format(DATA + segment))[0] == [(text, "c")]
-        if "dataRef" in code:  # it refers to the data of its own unit
-            after = XLIFF2.format(f"{DATA}</unit><unit id='2'>{segment}")
-            assert pairs_of("b.xlf", after)[0] == [("ab", "c")]
-        else:
-            assert pairs_of("a.tmx", TMX.format(tu(en=f"a{code}b", de="c")))[0] == [(text, "c")]
-            assert pairs_of("a.xlf", XLIFF.format(trans_unit(f"a{code}b", "c")))[0] == [(text, "c")]
+        assert pairs_of("a.xliff", XLIFF2.format(segment))[0] == [(text, "c")]
+        assert pairs_of("a.tmx", TMX.format(tu(en=f"a{code}b", de="c")))[0] == [(text, "c")]
+        assert pairs_of("a.xlf", XLIFF.format(trans_unit(f"a{code}b", "c")))[0] == [(text, "c")]
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "iso-8859-1"])

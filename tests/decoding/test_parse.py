@@ -1,9 +1,6 @@
-import pytest
-
 from transformer.decoding.beam import Hypothesis
-from transformer.decoding.parse import tree_of, trees_first
+from transformer.decoding.parse import trees_first
 from transformer.decoding.translate import Translation
-from transformer.trees.tree import words
 
 TEXTS = [
     "(S XX XX XX )S",
@@ -36,11 +33,3 @@ def test_trees_with_more_words_as_leaves_come_before_those_with_fewer():
 def test_hypotheses_without_trees_or_words_keep_their_order():
     assert order("a dog", [0, 1, 3]) == [0, 1, 3]
     assert order(" ", [1, 0]) == [1, 0]
-
-
-@pytest.mark.parametrize("blank", "\u00a0\u2028\u3000\x1c")
-def test_a_blank_within_a_word_does_not_end_it(blank):
-    line = f"a{blank}big dog"
-    assert order(line, [0, 1, 2]) == [2, 0, 1]
-    tree, repaired = tree_of(Translation(line, [1], [Hypothesis([], 0.0)], ["(NP XX XX )NP"]), tagged=False)
-    assert (words(tree), repaired) == ([f"a{blank}big", "dog"], False)

@@ -5,40 +5,14 @@ from collections import Counter
 import numpy as np
 import pytest
 import torch
+from test_beam import log_probability, padded, toy
 
 from transformer.decoding.sampling import sample
-from transformer.model.config import ModelConfig
 from transformer.model.ids import END
-from transformer.model.masks import Rows
-from transformer.model.networks import network
-
-
-def toy(vocabulary=4, **changes):
-    """A random model in evaluation mode."""
-    sizes = {"N": 2, "d_model": 8, "d_ff": 16, "h": 2, "d_k": 3, "d_v": 5, "P_drop": 0.5, "max_length": 16}
-    torch.manual_seed(0)
-    return network(ModelConfig(**{**sizes, "positions": "sinusoidal", **changes}), vocabulary).eval()
-
-
-def padded(*sources):
-    return torch.nn.utils.rnn.pad_sequence([torch.tensor([*s, END]) for s in sources], batch_first=True)
 
 
 def generators(count):
     return [np.random.default_rng((7, number)) for number in range(count)]
-
-
-@torch.no_grad()
-def log_probability(model, source, ids):
-    """log P of an output, from one forward pass over all positions."""
-    target = torch.tensor([ids])
-    return (
-        model.logits(model(Rows.of(source), Rows.of(target)))
-        .log_softmax(-1)
-        .gather(-1, target[:, :, None])
-        .sum()
-        .item()
-    )
 
 
 @pytest.mark.parametrize(
@@ -51,23 +25,23 @@ def test_outputs_are_drawn_with_the_model_s_probabilities(changes):
     total = 0.0
     for length in range(4):
         for ids in itertools.product([0, 2, 3], repeat=length):
-            p = math.exp(log_probability(model, source, [*ids, END][:3]))
+            p = math.exp(*log_probability(model, source, [[*ids, END][:3]]))
             total += p
             assert counts[ids] / draws == pytest.approx(p, abs=4 * math.sqrt(p * (1 - p) / draws))
     assert total == pytest.approx(1, rel=1e-5)
 
 
 def test_the_score_is_the_log_probability_with_the_end():
-    model, sources = toy(9), [[3, 4, 5], [6], [8, 8, 2, 3]]
+    model, sources = toy(vocabulary=9), [[3, 4, 5], [6], [8, 8, 2, 3]]
     found = sample(model, padded(*sources), 3, generators(3))
     assert len({len(hypothesis.ids) for hypothesis in found}) > 1
     for source, (ids, score) in zip(sources, found, strict=True):
         whole = [*ids, END][: len(source) + 4]
-        assert score == pytest.approx(log_probability(model, padded(source), whole), rel=1e-4)
+        assert [score] == pytest.approx(log_probability(model, padded(source), [whole]), rel=1e-4)
 
 
 def test_other_sentences_in_a_batch_change_nothing():
-    model, sources = toy(9), [[3, 4, 5], [6], [8, 8, 2, 3, 7, 7]]
+    model, sources = toy(vocabulary=9), [[3, 4, 5], [6], [8, 8, 2, 3, 7, 7]]
     together = sample(model, padded(*sources), 6, generators(3))
     for source, generator, found in zip(sources, generators(3), together, strict=True):
         (alone,) = sample(model, padded(source), 6, [generator])

@@ -1,5 +1,4 @@
 import random
-from itertools import islice
 from types import SimpleNamespace
 
 import pytest
@@ -58,15 +57,6 @@ def test_empty_lines_stay_empty(package, lines, translate, translations):
     assert list(translate(loaded, [], 2, 200)) == []
 
 
-def test_hypotheses_are_sorted_and_come_with_their_line_and_its_ids(package, lines, translations):
-    loaded = package()
-    for line, found in zip(lines, translations(loaded, lines, 3, 200), strict=True):
-        assert found.line == line
-        assert [found.source] == loaded.subwords.encode([line])
-        scores = [hypothesis.score for hypothesis in found.hypotheses]
-        assert scores == sorted(scores, reverse=True)
-
-
 def test_a_sampled_output_depends_on_the_seed_and_the_line_not_on_its_batch(package, lines, monkeypatch, translate):
     loaded = package()
     drawn = list(translate(loaded, lines, 1, 200, seed=5))
@@ -74,22 +64,6 @@ def test_a_sampled_output_depends_on_the_seed_and_the_line_not_on_its_batch(pack
     assert list(translate(loaded, lines, 1, 200, seed=6)) != drawn
     monkeypatch.setattr(module, "LINES", 4)
     assert list(translate(loaded, lines, 1, 1, seed=5)) == drawn
-
-
-def test_a_line_is_reported_when_its_batch_is_done(package, lines, translate):
-    reported = []
-    stream = translate(package(), [*lines, ""], 2, 90, report=reported.append)
-    assert next(stream)
-    assert sum(reported) == len(lines) + 1
-    assert len(reported) > 5
-
-
-def test_a_line_with_nul_is_named(package, lines, monkeypatch, translate):
-    monkeypatch.setattr(module, "LINES", 4)
-    stream = translate(package(), [*lines[:5], "the \0 cat"], 1, 200)
-    assert len(list(islice(stream, 4))) == 4
-    with pytest.raises(InputError, match="line 6: a NUL character"):
-        next(stream)
 
 
 def test_translation_starts_before_all_lines_are_read(package, lines, monkeypatch, translate):

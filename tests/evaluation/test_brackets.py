@@ -3,7 +3,6 @@ from pathlib import Path
 import pytest
 
 from transformer.evaluation.brackets import SentenceScore, bracket_scores, brackets, score_parses, score_tree
-from transformer.support.files import InputError
 from transformer.trees.linear import linearise
 from transformer.trees.penn import read_tree
 
@@ -100,9 +99,3 @@ def test_translations_are_repaired_scored_and_the_repaired_counted(tmp_path: Pat
     scored, repaired = score_parses(["", ""], gold)
     flat = bracket_scores(scored)
     assert (flat.precision, flat.recall, flat.valid, repaired) == (100, pytest.approx(100 / 6), 2, 2)
-
-
-def test_a_translation_for_each_tree_is_needed(tmp_path: Path):
-    (tmp_path / "test.trees").write_text(f"{GOLD}\n")
-    with pytest.raises(InputError, match="1 trees, but there are 2 translations"):
-        score_parses(["", ""], tmp_path / "test.trees")

@@ -31,9 +31,3 @@ def test_the_gradient_is_the_norm_of_the_softmaxs_jacobian():
     found = statistics(dot_products(7, keys=5, queries=1, seed=3) * 0.5)
     assert found.gradient == pytest.approx(jacobian.norm().item())
     assert found.entropy == pytest.approx(-(weights * weights.log()).sum().item())
-
-
-def test_the_same_seed_gives_the_same_numbers():
-    first, again, other = (dot_products(8, 4, 10, seed) for seed in (1, 1, 2))
-    assert (first == again).all()
-    assert (first != other).all()

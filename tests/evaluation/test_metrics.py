@@ -7,7 +7,7 @@ import pytest
 
 from transformer.decoding.record import read_record
 from transformer.evaluation.bleu import paper_bleu
-from transformer.evaluation.metrics import METRICS, Output, in_words, keys, metrics_of, notes
+from transformer.evaluation.metrics import METRICS, Output, in_words, keys, metrics_of
 from transformer.evaluation.score import score
 from transformer.support.files import write_lines
 from transformer.trees.linear import linearise
@@ -70,20 +70,6 @@ def test_a_record_in_words_has_every_heading_number_and_signature(record, kind):
     assert text.count("(") == {"translation": 3, "parsing": 0}[kind]
 
 
-def test_a_record_that_lacks_a_metric_is_refused(record):
-    made = record("parsing")
-    del made["brackets"]
-    with pytest.raises(KeyError, match="brackets"):
-        in_words(made, "parsing")
-
-
-def test_a_record_of_an_earlier_version_has_no_second_opinion(record):
-    made = record("translation")
-    whole = in_words(made, "translation")
-    del made["chrF"]
-    assert in_words(made, "translation") == whole.partition(", chrF ")[0] != whole
-
-
 @pytest.fixture
 def scored(tmp_path):
     """The result of a metric for translations of references into a language."""
@@ -103,17 +89,6 @@ def test_the_paper_s_bleu_has_tokens_of_the_target_s_language(scored):
     found = {language: scored("paper_bleu", *texts, language)["score"] for language in ("en", "fr")}
     assert found == {language: paper_bleu(*texts, language).score for language in found}
     assert found["en"] != found["fr"]
-
-
-def test_sacrebleu_and_its_notes_have_tokens_of_the_target_s_language(scored, tmp_path):
-    texts = ["旧的画下面房子。", "狗看见小的房子。"]
-    assert "|tok:zh|" in scored("sacrebleu", texts, texts, "zh")["signature"]
-    told = {
-        language: notes(Output(1.0, *[tmp_path / "references"] * 2, language), "translation")
-        for language in ("zh", "de")
-    }
-    assert not told["zh"]
-    assert told["de"][0].startswith("the references have no blanks between words")
 
 
 @pytest.mark.parametrize(("adjectives", "f1"), [(35, 50), (36, 100)])

@@ -26,12 +26,6 @@ def test_perplexity_equals_that_of_a_plain_loop(package, encoded, batch_tokens):
     assert perplexity(loaded, pairs, batch_tokens) == pytest.approx(math.exp(total / count), rel=1e-5)
 
 
-def test_a_model_without_knowledge_has_the_perplexity_of_its_vocabulary_size(package, encoded):
-    loaded = package()
-    loaded.model.embedding.data.zero_()
-    assert perplexity(loaded, encoded("dev"), 100) == pytest.approx(loaded.config.vocabulary, rel=1e-5)
-
-
 def of_lengths(*lengths):
     """Pairs with the given numbers of subwords of source and target."""
     return Pairs.of([pack(*([[5] * (pair[side] - 1) + [1] for pair in lengths] for side in (0, 1)), 40)])
@@ -54,10 +48,3 @@ def test_a_class_beyond_the_learned_positions_has_no_perplexity(package):
     found = perplexity_by_length(package(positions="learned"), of_lengths((24, 3), (5, 25)), [24], 100)
     assert found == [(1, 24, 1, 3, found[0].perplexity), OfLength(25, 25, 1, 25, None)]
     assert found[0].perplexity > 1
-
-
-def test_when_memory_runs_out_the_setting_to_lower_is_named(package, encoded):
-    loaded = package()
-    loaded.model.register_forward_pre_hook(lambda *_: torch.empty(1 << 50))
-    with pytest.raises(InputError, match=r"perplexity by base: out of memory; reduce --batch-tokens \(now 100\)"):
-        perplexity(loaded, encoded("dev"), 100)

@@ -6,7 +6,6 @@ from sacrebleu.metrics import BLEU, CHRF
 
 from transformer.evaluation.bleu import sacrebleu, sacrebleu_metric
 from transformer.evaluation.significance import compare, pseudo_values, token_bleu_error
-from transformer.support.files import InputError
 
 
 @pytest.fixture(autouse=True)
@@ -89,9 +88,3 @@ def test_a_single_sentence_and_an_empty_one_are_compared(system):
     result = compare([system, "e f g h"], ["", "e f g h"], ["a b c d", "e f g h"], 20)
     assert len(result.differences) == 2
     assert len(compare([system], [""], ["a b c d"], 20).differences) == 1
-
-
-@pytest.mark.parametrize("counts", [(2, 3, 3), (3, 2, 3), (0, 0, 0)])
-def test_comparisons_of_different_numbers_of_lines_or_of_none_are_refused(counts):
-    with pytest.raises(InputError, match=r"translations (for|to)"):
-        compare(*(["a b c d"] * count for count in counts))

@@ -8,7 +8,6 @@ import torch
 from transformer.evaluation import step_time
 from transformer.evaluation.step_time import ROUNDS, STEPS, Setup, step_times, wait_until_idle
 from transformer.model.flops import forward_flops
-from transformer.support.files import InputError
 from transformer.text.batches import Batches
 from transformer.text.tokens import Pairs, pack, write_pairs
 
@@ -41,11 +40,6 @@ def test_all_runs_take_steps_on_the_same_batches_in_every_round(given, run_confi
     flops = [3 * forward_flops(run.architecture, VOCABULARY, lengths) / STEPS["cpu"] for run in (base, wide)]
     assert [narrow["flops"], broad["flops"]] == pytest.approx(flops)
     assert narrow["config_sha256"] == base.sha256()
-
-
-def test_the_error_of_a_run_is_that_of_its_training(given, run_config):
-    with pytest.raises(InputError, match="no pair has at most 2 subwords on both sides; raise longest_pair"):
-        step_times([run_config(longest_pair=2)], given)
 
 
 @pytest.mark.parametrize(

@@ -47,18 +47,6 @@ def test_the_code_of_the_readme_cuts_no_output_before_the_last_position(save_lik
     assert len(given["results"][0].hypotheses[0]) == 1024
 
 
-@pytest.mark.parametrize("positions", ["none", "t5", "alibi", "rotary"])
-def test_positions_that_are_not_added_to_embeddings_are_not_exported(save_like_marian, tmp_path, positions):
-    with pytest.raises(InputError, match=f"positions: {positions}, which CTranslate2 cannot express"):
-        to_ctranslate2(save_like_marian(positions=positions), tmp_path / "out")
-
-
-def test_a_missing_ctranslate2_is_named_with_its_installation(ours, tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "ctranslate2.specs", None)
-    with pytest.raises(InputError, match="install it with `pip install 'ctranslate2"):
-        to_ctranslate2(ours, tmp_path / "out")
-
-
 # Decoding
 
 
@@ -127,12 +115,3 @@ def test_a_precision_that_ctranslate2_does_not_support_is_refused(package, ours,
     ctranslate2 = pytest.importorskip("ctranslate2")
     monkeypatch.setattr(ctranslate2, "get_supported_compute_types", lambda _: {"float32", "int8", "int8_float32"})
     refused(package, ours, "--precision bfloat16: on this CPU, CTranslate2 has float32, int8", precision="bfloat16")
-
-
-def test_a_package_that_ctranslate2_cannot_express_is_refused_before_its_installation_is_asked_for(
-    save_like_marian, monkeypatch
-):
-    monkeypatch.setitem(sys.modules, "ctranslate2", None)
-    folder = save_like_marian(positions="rotary")
-    loaded = load_package(folder, CPU)
-    refused(loaded, folder, f"{folder}: base has positions: rotary, which CTranslate2 cannot express")

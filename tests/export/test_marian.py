@@ -6,11 +6,8 @@ import torch.nn.functional as F
 from safetensors.torch import load_file
 
 from transformer.decoding.beam import beam_search
-from transformer.export.marian import to_marian
 from transformer.export.package import length_exponent
-from transformer.model.config import ENCODINGS
 from transformer.package.loading import load_package
-from transformer.support.files import InputError
 
 CPU = torch.device("cpu")
 
@@ -98,13 +95,6 @@ def test_transformers_gives_the_same_ids_logits_and_hypotheses(ours, marian, tex
         got = model.generate(**encoded, num_beams=1, do_sample=False, max_new_tokens=8)[0, 1:].tolist()
         best = beam_search(package.model, encoded["input_ids"], 1, 0.0, 8)[0][0]
         assert [i for i in got if i != 1] == best.ids[:8]
-
-
-@pytest.mark.parametrize("positions", [name for name in ENCODINGS if name != "sinusoidal"])
-def test_marian_has_only_sinusoidal_positions(save, tmp_path, positions):
-    message = f"base has positions: {positions}, which Marian cannot express; decode it without Marian"
-    with pytest.raises(InputError, match=message):
-        to_marian(save(positions=positions), tmp_path / "out")
 
 
 def test_the_marian_folder_searches_like_the_package(marian):

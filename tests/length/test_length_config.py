@@ -59,14 +59,3 @@ def test_a_wrong_study_gives_one_fault_that_names_the_key(values, changes, text)
 def test_a_wrong_recipe_gives_one_fault_with_a_remedy(values, changes, text):
     [fault] = faults(values, recipe=values["recipe"] | changes)
     assert fault.startswith(text)
-
-
-def test_rotary_positions_need_heads_of_even_width(values):
-    recipe = values["recipe"] | {"d_model": 60, "h": 4}
-    share = "4 heads of a d_model of 60 have a width of 15"
-    text = f"recipe.h: {share}, but rotary positions need an even width; change h or d_model"
-    assert faults(values, recipe=recipe) == [text]
-    run = {"task": "copy", "positions": "rotary", "seed": 1, "steps": 3, "recipe": recipe}
-    with pytest.raises(ConfigError, match=text):
-        load(LengthRun, run, "config")
-    assert load(LengthRun, run | {"positions": "alibi"}, "config")

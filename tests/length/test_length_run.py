@@ -53,22 +53,6 @@ def test_a_decoder_does_not_see_later_ids(positions):
     assert not torch.allclose(model(ids)[:, 5:], model(changed)[:, 5:], atol=1e-3)
 
 
-def test_t5_has_all_its_buckets_for_earlier_ids():
-    """Its first 16 buckets hold one distance each, as in T5's decoder; in an encoder these would be 8."""
-    model = decoder("t5")
-    model(torch.randint(4, 12, (1, 16))).sum().backward()
-    used = model.positions.table.grad.abs().sum(1) > 0
-    assert used.tolist() == [True] * 16 + [False] * 16
-
-
-@pytest.mark.parametrize("positions", ENCODINGS)
-def test_a_causal_decoder_knows_the_order_of_ids_with_any_encoding(positions):
-    model = decoder(positions)
-    ids = torch.tensor([[4, 5, 6, 7, 8]])
-    swapped = torch.tensor([[5, 4, 6, 7, 8]])
-    assert not torch.allclose(model(ids)[:, -1], model(swapped)[:, -1], atol=1e-5)
-
-
 @pytest.fixture
 def steps(monkeypatch):
     """What each training step does: its problems, its gradient of the embeddings and its rate; at last, its Adam."""

@@ -66,7 +66,6 @@ def test_joining_heads_undoes_splitting_them():
 
 
 def test_a_linear_map_has_glorot_uniform_weights_and_zero_biases():
-    torch.manual_seed(1)
     linear, limit = xavier_linear(100, 300), (6 / 400) ** 0.5
     assert 0.99 * limit < linear.weight.abs().max() <= limit
     assert linear.weight.mean().abs() < limit / 100
@@ -173,7 +172,6 @@ def test_in_aop1_the_authors_code_and_the_paper_agree():
 
 def test_the_scores_over_parameters_have_unit_variance_at_first():
     """Larger scores would saturate the softmax, as section 3.2.1 says of large d_k."""
-    torch.manual_seed(1)
     layer, x = AttentionOverParameters(256, h_p=4, d_pk=64, d_pv=64, n_p=300), draw(1, 300, 256)
     scores = layer.h_p**0.5 * split_heads(layer.query(x), 4).detach() @ layer.memory_keys.transpose(-1, -2)
     assert scores.std().item() == pytest.approx(1, rel=0.1)

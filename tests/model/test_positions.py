@@ -61,7 +61,6 @@ def test_the_table_of_sinusoids_grows_with_the_sentence():
 
 
 def test_learned_positions_are_scaled_like_embeddings():
-    torch.manual_seed(1)
     positions = LearnedPositions(64, 200)
     assert positions.table.std().item() == pytest.approx(1 / 8, rel=0.05)
     torch.testing.assert_close(positions.encoding(one_sentence(5, 3))[0], positions.table[3:8] * 8)
@@ -181,7 +180,6 @@ def scores(encoding, start, causal):
 @pytest.mark.parametrize("causal", [True, False])
 @pytest.mark.parametrize("name", ["none", *RELATIVE])
 def test_relative_positions_give_the_same_weights_when_all_positions_are_shifted(run_config, name, causal):
-    torch.manual_seed(1)
     encoding = positions(run_config(positions=name, h=4, d_k=6).architecture, causal)
     expected = scores(encoding, 0, causal)
     torch.testing.assert_close(scores(encoding, 500, causal), expected, rtol=1e-4, atol=1e-5)
@@ -192,7 +190,6 @@ def test_relative_positions_give_the_same_weights_when_all_positions_are_shifted
 @pytest.mark.parametrize("name", ENCODINGS)
 @torch.no_grad()
 def test_an_encoder_knows_the_order_only_by_its_positions(run_config, name):
-    torch.manual_seed(1)
     model = Transformer(run_config(positions=name).architecture, 40).eval()
     source, order = torch.tensor([[5, 6, 7, 8, 9]]), torch.tensor([3, 0, 4, 2, 1])
     changed, before = (model.encode(Rows.of(ids)) for ids in (source[:, order], source))

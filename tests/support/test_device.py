@@ -7,15 +7,9 @@ from types import SimpleNamespace
 
 import pytest
 import torch
-from torch._subclasses.fake_tensor import FakeTensorMode
 
 from transformer.support import device
-from transformer.support.device import (
-    auto_precision,
-    can_compile,
-    choose_device,
-    sustained_flops,
-)
+from transformer.support.device import auto_precision, can_compile, choose_device
 from transformer.support.files import InputError
 
 CPU = torch.device("cpu")
@@ -173,17 +167,6 @@ def test_trainings_that_share_gpus_spread_over_them_and_take_no_more_than_the_wh
     for trainings in (2, 3):  # 1/2 and 1/3 leave 1/6
         assert "taken" in waiting(choosing("a", place=(0, 1, trainings))[2])
     assert choosing("a", place=(0, 1, 6))[1]() == 0
-
-
-@pytest.mark.parametrize(("place", "size", "products"), [("cpu", 1024, 1), ("cuda", 8192, 5)])
-def test_flops_are_measured_with_large_products(monkeypatch, place, size, products):
-    shapes = []
-    monkeypatch.setattr(torch, "mm", lambda a, b, **_: shapes.append((a.shape, b.shape)))
-    monkeypatch.setattr(torch.cuda, "synchronize", lambda _: None)
-    monkeypatch.setattr(device, "peak_flops", lambda flops, product: product() or flops)
-    with FakeTensorMode():
-        assert sustained_flops(torch.device(place), torch.float32) == products * 2 * size**3
-    assert shapes == [((size, size),) * 2] * products
 
 
 @pytest.mark.parametrize("able", [False, True])

@@ -1,4 +1,3 @@
-import errno
 import os
 import re
 import subprocess
@@ -11,8 +10,6 @@ from transformer.support.files import (
     InputError,
     atomic,
     count_parallel,
-    link,
-    part_folder,
     read_lines,
     read_parallel,
     sha256,
@@ -62,8 +59,7 @@ def test_the_remedy_for_another_encoding_is_a_command_that_converts_the_file(tmp
 
 
 @pytest.mark.parametrize(
-    ("content", "named"),
-    [(b"\x1f\x8b\x08\xff", "compressed by gzip; unpack it"), (b"%PDF-1.7 \xe2\n", "a PDF; ")],
+    ("content", "named"), [(b"\x1f\x8b\x08\xff", "compressed by gzip; unpack it"), (b"%PDF-1.7 \xe2\n", "a PDF; ")]
 )
 def test_a_file_that_is_no_text_is_named_as_such(tmp_path, content, named):
     (tmp_path / "text").write_bytes(content)
@@ -125,18 +121,6 @@ def test_what_is_no_file_is_refused(tmp_path):
         sha256(tmp_path / "none")
 
 
-@pytest.mark.parametrize("error", [OSError(errno.EROFS, "Read-only"), BrokenPipeError()])
-def test_an_error_of_other_work_is_not_blamed_on_the_file_that_is_open(tmp_path, error):
-    def lines():
-        yield "begun"
-        raise error
-
-    with pytest.raises(type(error)) as raised:
-        write_lines(tmp_path / "file", lines())
-    assert raised.value is error
-    assert not list(tmp_path.iterdir())
-
-
 @pytest.fixture
 def parts(tmp_path):
     """The temporary paths of a file x that a killed process and a living one have."""
@@ -152,17 +136,6 @@ def test_the_next_process_that_writes_a_file_removes_what_a_killed_one_left(tmp_
     assert sorted(tmp_path.iterdir()) == [parts[1], tmp_path / "x"]
 
 
-def test_a_folder_that_a_killed_process_left_is_removed_by_the_next_even_by_one_of_the_same_number(tmp_path, parts):
-    _, working = parts
-    for left in (*parts, tmp_path / f".x.{os.getpid()}.part"):
-        left.mkdir()
-        (left / "half").touch()
-    with part_folder(tmp_path / "x") as folder:
-        assert set(tmp_path.iterdir()) == {folder, working}
-        assert not any(folder.iterdir())
-    assert list(tmp_path.iterdir()) == [working]
-
-
 def test_a_link_to_a_file_stays_a_link(tmp_path):
     name, file = tmp_path / "name", tmp_path / "there"
     name.symlink_to(file)
@@ -171,15 +144,3 @@ def test_a_link_to_a_file_stays_a_link(tmp_path):
         assert name.is_symlink()
         assert file.read_text() == f"{text}\n"
     assert sorted(tmp_path.iterdir()) == [name, file]
-
-
-def test_a_link_replaces_a_file_only_by_one_that_exists(tmp_path):
-    old, new = tmp_path / "old", tmp_path / "new"
-    old.write_text("old")
-    with pytest.raises(FileNotFoundError):
-        link(new, old)
-    assert old.read_text() == "old"
-    new.write_text("new")
-    link(new, old)
-    assert old.samefile(new)
-    assert sorted(tmp_path.iterdir()) == [new, old]

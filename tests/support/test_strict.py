@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pydantic import Field, ValidationError
 from pydantic.dataclasses import dataclass
 
-from transformer.support.faults import ConfigError, Fault, source_of, unknown
+from transformer.support.faults import ConfigError, source_of, unknown
 from transformer.support.fields import (
     STRICT,
     Alpha,
@@ -197,10 +197,6 @@ def test_the_source_of_a_value_is_the_last_one_that_sets_it(tmp_path):
     places |= {("e", 0): "first", ("e", 1): 7}
     for keys, place in places.items():
         assert source_of(keys, sources) == (f"{path}, line {place}" if isinstance(place, int) else place), keys
-
-
-def test_a_fault_is_shown_with_its_source_and_its_keys():
-    assert str(Fault(("models", "A-h1", "words", 0), "is wrong", "x.yaml")) == "x.yaml: models.A-h1.words[0]: is wrong"
 
 
 def test_lists_whose_keys_end_in_plus_are_added_up_over_all_sources():

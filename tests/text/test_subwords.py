@@ -62,11 +62,6 @@ def test_each_symbol_is_one_subword(subwords):
     assert subwords.decode([ids[:-1] for ids in subwords.encode([line])]) == [line]
 
 
-def test_the_same_text_gives_the_same_vocabulary(path, tmp_path):
-    learn([*TEXT, "(S (NP XX XX )NP XX )S"], SIZE, tmp_path / "again.model", SYMBOLS)
-    assert (tmp_path / "again.model").read_bytes() == path.read_bytes()
-
-
 @pytest.mark.parametrize(
     ("text", "size", "said"),
     [
@@ -94,19 +89,6 @@ def test_lines_that_are_too_long_to_learn_from_are_counted(tmp_path, capsys):
     assert [UNKNOWN in ids for ids in known] == [True, False]
     with pytest.raises(InputError, match=r"\(it has too little text; 2 lines of more than 4,192 bytes are left out\)"):
         learn([long, long], SIZE, tmp_path / "z.model")
-
-
-@pytest.mark.parametrize("mark", ["{} \u2585", "{}\u2585\u2585."])
-def test_a_character_that_sentencepiece_reserves_keeps_no_line_from_being_learnt(tmp_path, capsys, mark):
-    learn(TEXT, SIZE, tmp_path / "x.model")
-    assert not capsys.readouterr().err
-    learn([*TEXT[:100], *map(mark.format, TEXT[100:])], SIZE, tmp_path / "y.model")
-    assert capsys.readouterr().err.endswith(
-        "y.model: 99 lines have U+2585, which SentencePiece reserves; it stays unknown\n"
-    )
-    one, other = (Subwords(tmp_path / name) for name in ("x.model", "y.model"))
-    assert sum(map(len, other.encode(TEXT))) <= 1.1 * sum(map(len, one.encode(TEXT)))
-    assert other.encode(["\u2585"])[0][-2:] == [UNKNOWN, END]
 
 
 @pytest.mark.parametrize("content", [None, b"", b"no model", 100, -1])

@@ -110,7 +110,6 @@ def test_the_loss_is_compiled_four_times_at_most(pairs):
     ],
 )
 def test_the_compiled_model_computes_the_same_as_the_model(run_config, changes):
-    torch.manual_seed(1)
     model = Transformer(run_config(P_drop=0.0, **changes).architecture, VOCABULARY).double()
     source, target = (Rows.of(torch.randint(END, 8, (3, length))) for length in (17, 20))
     results = []
@@ -129,7 +128,6 @@ def test_the_compiled_model_computes_the_same_as_the_model(run_config, changes):
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 @pytest.mark.parametrize("eps_ls", [0.0, 0.1])
 def test_the_compiled_loss_equals_the_definition(dtype, eps_ls):
-    torch.manual_seed(1)
     logits, target = (3 * torch.randn(50, 30)).to(dtype), torch.randint(END, 30, (50,))
     target[7:12] = PADDING
     exact, shown = logits.double().requires_grad_(), target != PADDING

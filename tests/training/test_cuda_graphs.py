@@ -113,14 +113,3 @@ def test_updates_that_cannot_be_recorded_run_as_they_are_and_one_line_says_so(mo
     assert learner.calls == 12
     assert ({}, []) in held
     assert capsys.readouterr().err == f"steps cannot be recorded as CUDA graphs, so small models train slower ({why})\n"
-
-
-def test_memory_that_runs_out_without_a_recording_too_is_not_hidden(monkeypatch):
-    learner = Learner()
-    recorder = Recorder(learner.update, [learner.weight], CPU)
-    for number in range(WARM):
-        recorder(batch(5, number), 1.0, 0.1)
-    monkeypatch.setattr(cuda_graphs, "record", exhausted)
-    recorder.update = lambda *_: exhausted(None, None)
-    with pytest.raises(torch.OutOfMemoryError):
-        recorder(batch(5, 3), 1.0, 0.1)

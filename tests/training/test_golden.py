@@ -7,20 +7,16 @@ import os
 from pathlib import Path
 
 import pytest
-import torch
 
 from transformer.support.files import read_lines, write_lines
-from transformer.training.loop import Trainer
 
 GOLDEN = Path(__file__).with_name("golden.csv")
 
 
-def test_the_losses_of_100_steps_have_not_changed(tmp_path, run_config, encoded):
+def test_the_losses_of_100_steps_have_not_changed(start):
     # Steps are small: rounding differs between machines, and larger steps would let it switch a ReLU on or off.
     changes = {"steps": 100, "warmup": 40, "learning_rate": 0.05, "epsilon": 1e-6}
-    config = run_config(N=2, d_model=32, d_ff=64, d_k=16, d_v=16, **changes)
-    pairs = (encoded("train"), encoded("dev"))
-    trainer = Trainer(config, 40, *pairs, tmp_path, torch.device("cpu"), micro_batch_tokens=48)
+    trainer = start(N=2, d_model=32, d_ff=64, d_k=16, d_v=16, **changes)
     trainer.train()
     losses = {step: loss for step, loss, *_ in trainer.state.history}
     if os.environ.get("GOLDEN") == "write":

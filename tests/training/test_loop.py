@@ -8,7 +8,6 @@ import random
 import signal
 import threading
 import time
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -30,22 +29,6 @@ from transformer.training.signals import Interrupted
 
 CPU = torch.device("cpu")
 VOCABULARY = 40
-
-
-def pairs_of(*sides):
-    """Pairs in memory, from ids of sources and of targets."""
-    return Pairs.of([pack(*sides, VOCABULARY)])
-
-
-@pytest.fixture
-def start(tmp_path, run_config, encoded):
-    """Make a trainer in the folder of the given name, with some keys of the config changed."""
-
-    def make(folder="state", micro=48, **changes):
-        config, pairs = run_config(**changes), (encoded("train"), encoded("dev"))
-        return Trainer(config, VOCABULARY, *pairs, tmp_path / folder, CPU, micro_batch_tokens=micro)
-
-    return make
 
 
 def contents(trainer):
@@ -169,13 +152,6 @@ def test_interruptions_change_nothing(start, changes, steps):
     assert_same(trainer, whole)
 
 
-def test_a_signal_during_the_last_step_does_not_interrupt_the_run(start, whole):
-    trainer = start()
-    before(trainer, 12, lambda: os.kill(os.getpid(), signal.SIGTERM))
-    trainer.train()
-    assert_same(trainer, whole)
-
-
 def test_steps_go_on_while_the_state_is_written(start, whole, monkeypatch):
     go_on, write, written = threading.Event(), state.write_tensors, []
 
@@ -251,26 +227,6 @@ def flip(path):
     path.write_bytes(content)
 
 
-def saved_step(path):
-    """The step of the state in a file; None where there is no file."""
-    return json.loads(read_tensors(path)[1]["state"])["step"] if path.exists() else None
-
-
-def test_the_first_save_comes_early(start, monkeypatch):
-    trainer = start()
-    now, saved = [0.0], []
-    monkeypatch.setattr("time.monotonic", lambda: now[0])
-
-    def reached(_):
-        now[0] += 4
-        trainer.writer.wait()
-        saved.append(saved_step(trainer.folder / "state.safetensors"))
-
-    trainer.train(reached=reached)
-    assert saved == [*[None] * 3, *[3] * 9]  # after more than 10 seconds
-    assert saved_step(trainer.folder / "state.safetensors") == 12  # and at the end
-
-
 @pytest.mark.parametrize(
     ("steps", "damage", "damaged", "step", "origin"),
     [
@@ -330,7 +286,7 @@ def test_the_state_of_another_vocabulary_or_of_other_data_is_refused(start, run_
     with pytest.raises(InputError, match=r"another run: vocabulary was '.*' and is '40 subwords, .*'; change"):
         Trainer(run_config(), VOCABULARY, other, encoded("dev"), folder, CPU)
     with pytest.raises(InputError, match="another run: data; change"):
-        Trainer(run_config(), VOCABULARY, encoded("dev"), encoded("dev"), folder, CPU)
+        start(dev=encoded("train"))
 
 
 def test_the_same_seed_gives_the_same_weights_and_another_seed_gives_other_weights(start, whole):
@@ -362,24 +318,16 @@ def test_micro_batches_sum_to_the_gradients_of_the_whole_batch(start):
         torch.testing.assert_close(summed[name], gradient, rtol=1e-4, atol=1e-6)
 
 
-def exhausted(_):
-    torch.empty(1 << 50)
-
-
 def on_a_gpu(_):
     raise torch.OutOfMemoryError("CUDA out of memory")
-
-
-def in_numpy(_):
-    np.empty(1 << 50)
 
 
 @pytest.mark.parametrize(
     ("step", "micro", "remedy"),
     [
-        (exhausted, 100, "resume with --micro-batch-tokens 50 .*train:micro_batch_tokens=50 "),
+        (lambda _: torch.empty(1 << 50), 100, "resume with --micro-batch-tokens 50 .*train:micro_batch_tokens=50 "),
         (on_a_gpu, 1000, "resume with --micro-batch-tokens 150 "),  # a step has 300
-        (in_numpy, 24, r"one row has \d+ subwords and cannot be split; lower longest_pair"),
+        (lambda _: np.empty(1 << 50), 24, r"one row has \d+ subwords and cannot be split; lower longest_pair"),
     ],
 )
 def test_when_memory_runs_out_the_setting_to_lower_is_named(start, step, micro, remedy):
@@ -406,43 +354,6 @@ def test_a_step_follows_the_schedule_and_counts_the_targets_and_three_forward_pa
     assert trainer.state.flops == 3 * forward_flops(trainer.config.architecture, VOCABULARY, lengths)
 
 
-def test_a_batch_has_the_loss_of_its_pairs_one_by_one(start):
-    trainer = start(P_drop=0.0)
-    trainer.model.eval()
-    step, pairs = next(trainer.batches.epoch(0)), trainer.batches.pairs
-    alone = sum(trainer.updater.loss(each) for pair in step.pairs for each in once(pairs, np.array([pair]), 1))
-    together = trainer.updater.loss(step.batch(pairs, np.arange(step.shape.rows)))
-    torch.testing.assert_close(together, alone, rtol=1e-5, atol=0)
-
-
-def test_checkpoints_are_made_at_the_right_steps_and_no_others(whole):
-    assert {path.name for path in whole.folder.glob("step-*")} == {f"step-{step}.safetensors" for step in (6, 9, 12)}
-    tensors, metadata = read_tensors(whole.folder / "step-12.safetensors")
-    assert metadata["step"] == "12"
-    assert all(torch.equal(tensor, tensors[name]) for name, tensor in whole.model.state_dict().items())
-
-
-def test_the_loss_falls_during_training(tmp_path, run_config):
-    pairs = pairs_of([[n, 1] for n in range(7, 15)], [[n, 5, n, 6, 1] for n in range(7, 15)])
-    config = run_config(steps=100, P_drop=0.0, eps_ls=0.0, checkpoint_every=1, warmup=30)
-    trainer = Trainer(config, VOCABULARY, pairs, pairs, tmp_path / "state", CPU)
-    trainer.train()
-    assert trainer.state.history[0][1] > 3
-    assert trainer.state.history[-1][1] < 1
-    assert trainer.state.history[-1][5] == pytest.approx(np.exp(trainer.state.history[-1][1]), rel=0.1)
-
-
-def spoil(trainer, step, value):
-    """Replace the loss of one step by `value`."""
-    loss = trainer.updater.loss
-
-    def spoilt(*given):
-        bad = trainer.state.step == step
-        return loss(*given) * (value if bad else 1)
-
-    trainer.updater.loss = spoilt
-
-
 @pytest.mark.parametrize(
     ("value", "step", "changes", "checked"),
     [
@@ -453,41 +364,30 @@ def spoil(trainer, step, value):
 )
 def test_a_loss_that_is_not_finite_stops_the_run_and_names_its_step(start, value, step, changes, checked):
     trainer = start(**changes)
-    spoil(trainer, step, value)
+    loss = trainer.updater.loss
+    trainer.updater.loss = lambda *given: loss(*given) * (value if trainer.state.step == step else 1)
     with pytest.raises(InputError, match=rf"the loss is not finite at step {step}; lower learning_rate"):
         trainer.train()
     assert trainer.state.step == checked
     assert not (trainer.folder / "step-12.safetensors").exists()
 
 
-def test_dev_pairs_beyond_the_learned_positions_do_not_stop_the_training(tmp_path, run_config, encoded):
-    dev = pairs_of([[5] * 29 + [1], [5, 1]], [[6, 1], [6, 1]])
-    config = run_config(positions="learned")
-    trainer = Trainer(config, VOCABULARY, encoded("train"), dev, tmp_path / "state", CPU)
+def pairs_of(*sides):
+    """Pairs in memory, from ids of sources and of targets."""
+    return Pairs.of([pack(*sides, VOCABULARY)])
+
+
+def test_dev_pairs_beyond_the_learned_positions_do_not_stop_the_training(start):
+    trainer = start(dev=pairs_of([[5] * 29 + [1], [5, 1]], [[6, 1], [6, 1]]), positions="learned")
     trainer.train()
     assert trainer.state.history[-1][5] > 1
 
 
 @pytest.mark.parametrize(("longest_pair", "counted"), [(29, False), (30, True)])
-def test_dev_pairs_as_long_as_pairs_of_training_count(tmp_path, run_config, encoded, longest_pair, counted):
-    dev = pairs_of([[5] * 29 + [1]], [[6, 1]])
-    given = (encoded("train"), dev, tmp_path / "state", CPU)
-    trainer = Trainer(run_config(longest_pair=longest_pair), VOCABULARY, *given)
+def test_dev_pairs_as_long_as_pairs_of_training_count(start, longest_pair, counted):
+    trainer = start(dev=pairs_of([[5] * 29 + [1]], [[6, 1]]), longest_pair=longest_pair)
     assert (trainer.dev_perplexity() is not None) == counted
     assert trainer.model.training  # dropout stays on
-
-
-@pytest.mark.parametrize("longest", ["train", "dev"])
-def test_no_table_of_sinusoids_grows_while_a_run_trains(run_config, encoded, tmp_path, longest):
-    """A table that grows would have a compiled model compiled again."""
-    long = pairs_of([[5] * 22 + [1]], [[6] * 21 + [1]])
-    parts = {"train": encoded("train"), "dev": encoded("dev")} | {longest: long}
-    architecture = replace(run_config().architecture, max_length=23)
-    config = replace(run_config(batch_tokens=24), architecture=architecture)
-    trainer = Trainer(config, VOCABULARY, *parts.values(), tmp_path / "state", CPU, micro_batch_tokens=70)
-    before = len(trainer.model.source_positions.table)
-    trainer.train()
-    assert len(trainer.model.source_positions.table) == len(trainer.model.target_positions.table) == before
 
 
 def test_the_history_has_evenly_spaced_rows_and_few_perplexities(start):
@@ -500,23 +400,6 @@ def test_the_history_has_evenly_spaced_rows_and_few_perplexities(start):
     assert steps[-1] == 150
     assert {b - a for a, b in itertools.pairwise(steps)} == {1, 2}
     assert [step for step, line in zip(steps, lines[1:], strict=True) if line[5]] == list(range(15, 151, 15))
-
-
-def test_the_mean_loss_of_the_history_is_the_mean_over_its_subwords(start):
-    trainer = start(P_drop=0.0)
-    sums = []
-    loss = trainer.updater.loss
-
-    def noted(pairs, *given):
-        value = loss(pairs, *given)
-        sums.append((trainer.state.step, value.item(), pairs.target_tokens))
-        return value
-
-    trainer.updater.loss = noted
-    trainer.train()
-    for step, mean, *_ in trainer.state.history:
-        mine = [entry[1:] for entry in sums if entry[0] == step]
-        assert mean == pytest.approx(sum(value for value, _ in mine) / sum(count for _, count in mine))
 
 
 def test_the_gradient_norm_of_the_history_is_that_of_the_whole_batch(start):

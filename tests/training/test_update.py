@@ -6,12 +6,10 @@ from torch import nn
 
 from transformer.model.networks import network
 from transformer.support.device import compile_in_place
-from transformer.text import batches
 from transformer.training import fused
 from transformer.training.bfloat16_weights import Bfloat16Weights
 from transformer.training.cuda_graphs import Recorder
 from transformer.training.distributed import ALONE
-from transformer.training.loop import Trainer
 from transformer.training.update import Updater
 
 CPU = torch.device("cpu")
@@ -27,11 +25,6 @@ def from_the_start(monkeypatch):
     torch._dynamo.reset()
 
 
-@pytest.fixture
-def trainer(tmp_path, run_config, encoded):
-    return Trainer(run_config(), VOCABULARY, encoded("train"), encoded("dev"), tmp_path, CPU)
-
-
 def broken_backward(graph, example):
     """A compiler that cannot compile a backward pass."""
     from torch._dynamo.backends.common import aot_autograd
@@ -42,16 +35,10 @@ def broken_backward(graph, example):
     return aot_autograd(fw_compiler=lambda graph, _: graph.forward, bw_compiler=refuse)(graph, example)
 
 
-def of_compiler(updater, backend):
-    """Let an updater compile its model by `backend`, as on a GPU."""
-    nn.Module.compile(updater.model, dynamic=False, backend=backend)
-    updater.compiled = True
-
-
-def test_a_model_whose_gradient_cannot_be_compiled_trains_uncompiled_and_one_line_says_so(
-    trainer, tmp_path, run_config, encoded, capsys
-):
-    of_compiler(trainer.updater, broken_backward)
+def test_a_model_whose_gradient_cannot_be_compiled_trains_uncompiled_and_one_line_says_so(start, capsys):
+    trainer = start()
+    nn.Module.compile(trainer.updater.model, dynamic=False, backend=broken_backward)
+    trainer.updater.compiled = True  # as on a GPU
     assert trainer.updater.model_compiled
     trainer.try_compiler()
     assert not trainer.updater.compiled
@@ -60,7 +47,7 @@ def test_a_model_whose_gradient_cannot_be_compiled_trains_uncompiled_and_one_lin
     line = next(line for line in capsys.readouterr().err.splitlines() if "compile" in line)
     assert line.startswith("ende base: PyTorch cannot compile the model, so it trains slower (")
     assert "no such kernel" in line
-    plain = Trainer(run_config(), VOCABULARY, encoded("train"), encoded("dev"), tmp_path / "o", CPU)
+    plain = start("other")
     plain.train()
     for one, other in zip(trainer.model.parameters(), plain.model.parameters(), strict=True):
         assert torch.equal(one, other)
@@ -72,16 +59,8 @@ def test_a_model_that_pytorch_cannot_compile_is_not_recorded_as_compiled(run_con
     assert not Updater(model, run_config().training, CPU, ALONE).model_compiled
 
 
-def test_a_resumed_run_does_not_pack_the_done_part_of_its_epoch_to_try_the_compiler(trainer, monkeypatch):
-    packed, pack = [], batches.pack
-    monkeypatch.setattr(batches, "pack", lambda *given: packed.append(given) or pack(*given))
-    trainer.updater.compiled, trainer.state.index = True, 3
-    monkeypatch.setattr(trainer.updater, "try_compiler", lambda *_: None)
-    trainer.try_compiler()
-    assert len(packed) == 1
-
-
-def test_gradients_are_those_of_the_last_update_whether_it_was_recorded_or_not(trainer):
+def test_gradients_are_those_of_the_last_update_whether_it_was_recorded_or_not(start):
+    trainer = start()
     updater, micro = trainer.updater, next(trainer.batches.from_position(0, 0))[2]
     updater.recorder = Recorder(lambda batch, *given: updater.update([batch], *given), updater.model.parameters(), CPU)
     updater(micro[:1], 0.1, 0.1)
@@ -92,7 +71,7 @@ def test_gradients_are_those_of_the_last_update_whether_it_was_recorded_or_not(t
     assert not any(torch.equal(one, other) for one, other in zip(before, after, strict=True) if one.any())
 
 
-def test_a_try_of_the_compiler_leaves_no_gradient_behind(tmp_path, run_config, encoded, monkeypatch):
+def test_a_try_of_the_compiler_leaves_no_gradient_behind(start, monkeypatch):
     """With copies of weights, as on a GPU."""
 
     def bfloat16_weights(updater):
@@ -101,8 +80,7 @@ def test_a_try_of_the_compiler_leaves_no_gradient_behind(tmp_path, run_config, e
         return updater.weights
 
     monkeypatch.setattr(Updater, "_bfloat16_weights", bfloat16_weights)
-    given = (run_config(precision="bfloat16"), VOCABULARY, encoded("train"), encoded("dev"))
-    tried, plain = (Trainer(*given, tmp_path / name, CPU) for name in ("tried", "plain"))
+    tried, plain = (start(name, precision="bfloat16") for name in ("tried", "plain"))
     tried.updater.compiled = True
     monkeypatch.setattr(fused, "_compiled_part", lambda: fused._part)
     tried.try_compiler()

@@ -92,10 +92,3 @@ def test_of_three_examples_one_is_right_and_two_are_wrong(tmp_path):
     assert shown(right, right, wrong, right, wrong, wrong) == [1, 3, 5]
     assert shown(wrong, wrong, wrong, right, right, right) == [1, 2, 4]
     assert shown(*[right] * 6) == shown(*[wrong] * 6) == [1, 2, 3]
-
-
-def test_a_tree_of_any_depth_is_drawn():
-    tree = Tree("S", (Leaf("NN", "dog"),))
-    for _ in range(3000):
-        tree = Tree("S", (tree,))
-    assert draw({1: [tree]}).count(">S<") == 3001

@@ -50,23 +50,6 @@ def test_blanks_between_brackets_do_not_matter(blank):
     assert read_tree(text) == read_tree(JOHN)
 
 
-@pytest.mark.parametrize(
-    ("line", "column"),
-    [
-        ("", 1),
-        ("(S (NN dog)", 1),
-        ("(S (NN dog)))", 13),
-        ("(S (NP ) (NN dog))", 4),
-        ("(S (NN dog) cat)", 13),
-        ("(S (NN dog)) (S (NN cat))", 14),
-        ("(NN dog)", 1),
-    ],
-)
-def test_a_line_that_is_not_a_tree_is_refused_with_the_column(line, column):
-    with pytest.raises(InputError, match=f"^column {column}: "):
-        read_tree(line)
-
-
 def test_a_tree_of_the_treebank_loses_traces_functions_and_its_outer_bracket(pierre):
     text, tree = pierre
     assert [str(each) for each in read(text * 2)] == [tree] * 2

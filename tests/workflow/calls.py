@@ -8,10 +8,13 @@ from tests import forks
 SMOKE = ("--configfile", "smoke.yaml", "fetched.yaml")
 
 
-def snakemake(folder, *arguments):
-    """Call it as one does without an active environment: its jobs then find their Python by themselves."""
+def snakemake(folder, *arguments, status=0):
+    """Call it as one does without an active environment: its jobs then find their Python by themselves.
+
+    It must end with the given status, 1 for an error, and print no traceback.
+    """
     environment = {"PATH": "/usr/bin:/bin", "HOME": str(folder), "OMP_NUM_THREADS": "1"}
-    return subprocess.run(
+    run = subprocess.run(
         [forks.folder() / "snakemake", "--cores", "2", *arguments],
         cwd=folder,
         env=environment,
@@ -19,11 +22,14 @@ def snakemake(folder, *arguments):
         text=True,
         timeout=600,
     )
+    assert run.returncode == status, run.stdout[-3000:] + run.stderr[-3000:]
+    assert "Traceback" not in run.stdout + run.stderr
+    return run
 
 
-def touch_treebank(folder):
-    """Files of all sections of the Penn Treebank, without trees."""
-    for section in range(25):
+def touch_treebank(folder, sections=range(25)):
+    """Files of sections of the Penn Treebank, without trees."""
+    for section in sections:
         path = folder / f"{section:02}/wsj_{section:02}00.mrg"
         path.parent.mkdir(parents=True)
         path.touch()

@@ -1,7 +1,10 @@
 import csv
+import http.server
 import json
 import math
 import random
+import threading
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -32,13 +35,12 @@ class SyntheticResults:
         path.write_text(value if isinstance(value, str) else json.dumps(value))
         return str(path)
 
-    def run(self, task, model, seed=1, part="dev", average=1, p=None, training=None, compared=None, **scores):
+    def run(self, task, model, seed=1, part="dev", average=1, p=None, training=None, **scores):
         """Write a run's scores and its package's record of the training. `training` adds keys to this record.
 
         `scores` replaces keys of the scores.
 
-        With `p`, also its comparison with base: that of the randomisation, and half of it of the bootstrap. `compared`
-        adds keys to it.
+        With `p`, also its comparison with base: that of the randomisation, and half of it of the bootstrap.
         """
         head = {"task": task, "model": model, "seed": seed}
         decoding = {"average": average, "part": part, "sentences": 900}
@@ -53,13 +55,12 @@ class SyntheticResults:
         cost = {"seconds": 200.0, "devices": 2, "device": "a CPU", "sustained_flops": 5e10, "flops": 1.5e12}
         made = {"config_sha256": "c0ffee0123456789", "software": {"commit": f"{'ab' * 20}-dirty", "torch": "2.13.0"}}
         made |= {"precision": "float32", "threads": 1, "resumed": 2, "steps_redone": 1250}
-        size = {"parameters": 830_000, "steps": 1500, "published_steps": 100_000, "target_tokens": 10**6}
+        size = {"parameters": 830_000, "steps": 1500, "target_tokens": 10**6}
         folder = f"runs/{task}/{model}/{seed}"
         package = f"{folder}/average-{average}/package"
         comparison = {
             "bootstrap": {"p": (p or 0) / 2, "signature": "bs:1000|seed:12345"},
             "randomisation": {"p": p, "signature": "ar:1000|seed:12345"},
-            **(compared or {}),
         }
         return SimpleNamespace(
             task=task,
@@ -104,8 +105,9 @@ class SyntheticResults:
 
     def table(self, name, runs=(), **params):
         """Make the table of a room; its csv as dicts, and its md, html and tex."""
-        output = {kind: [str(self.folder / f"{name}.{kind}")] for kind in ("csv", "md", "html", "tex")}
-        declared(name, Table).make(self.job(runs, output, **params))
+        table = declared(name, Table)
+        output = {kind: [str(self.folder / f"{name}.{kind}")] for kind in table.kinds}
+        table.make(self.job(runs, output, **params))
         text, *others = (Path(path).read_text() for [path] in output.values())
         return list(csv.DictReader(text.splitlines())), others
 
@@ -118,19 +120,11 @@ class SyntheticResults:
 
     def job(self, runs=(), output=(), inputs=None, **params):
         """Snakemake's object of a job."""
-        corpus = {
-            "corpus": "help",
-            "licence": "MPL-2.0",
-            "description": "pages",
-            "source": "en",
-            "target": "de",
-        }
         equal: dict = {}
         for run in runs:
             equal.setdefault(run.task, {})[run.model] = [run.model]
         shown = {"title": "A title", "notes": ["Not comparable: another text."], "own": [], "warmups": {}}
         shown |= {"in_full": ["ende", "enfr", "wsj", "semi"], "pairs": {"ende": "en-de", "enfr": "en-fr"}}
-        corpus = {**corpus, "pairs": {"train": 30_000, "dev": 900, "test": 900}}
         return SimpleNamespace(
             input=SimpleNamespace(
                 published=str(ROOT / "config" / "published.yaml"),
@@ -138,7 +132,6 @@ class SyntheticResults:
                 packages=[run.package for run in runs],
                 comparisons=[path for run in runs for path in run.comparisons],
                 histories=[run.history for run in runs],
-                corpora=[self.write("corpora/ende/corpus.json", corpus)],
                 **{"times": [], **(inputs or {})},
             ),
             output=output,
@@ -157,23 +150,6 @@ class SyntheticResults:
             for number, (model, seconds) in enumerate(rows.items(), 1)
         ]
         return {"times": [self.write(f"step_time/{task}.json", record)]}
-
-    def complexity(self):
-        """complexity.json with two lengths and widths. Additive attention has only the first of each."""
-        published = yaml.safe_load((ROOT / "config" / "published.yaml").read_text())
-        point = {"seconds": 0.002, "flops": 3e6, "bytes": 5e6}
-        layers = {}
-        for name in (row["layer"] for row in published["table1"]):
-            n = (16, 32, 64)[: 2 if "additive" in name else 3]
-            by = {"n": [point | {"n": each, "d": 128} for each in n]}
-            by["d"] = [point | {"n": 32, "d": each} for each in (64, 128, 256)]
-            fit = {"seconds": 1.23, "flops": 2.0, "bytes": 0.97}
-            exponents = {"n": fit | {"from": n[-2], "to": n[-1]}, "d": fit | {"from": 128, "to": 256}}
-            counts = {"sequential": {"16": 2, "32": 2}, "path": {"16": 15, "32": 31}}
-            layers[name] = {"by": by, "exponents": exponents, **counts}
-        sizes = {"n": [16, 32, 64], "d": [64, 128, 256], "k": 3, "r": 32, "d_k": 64}
-        record = {"sizes": sizes, "device": "abacus", "threads": 1, "layers": layers}
-        return {"complexity": self.write("complexity.json", record)}
 
 
 def declared(room, kind):
@@ -196,6 +172,23 @@ def history(seed):
         loss = floor + 5 * math.exp(-step / 300) + rng.uniform(-0.1, 0.1)
         lines.append(f"{step},{loss},0.001,0.5,9000,{math.exp(loss - 0.5) if step % 250 == 0 else ''}")
     return "\n".join(lines) + "\n"
+
+
+@pytest.fixture
+def server(tmp_path):
+    """A server's folder, its URL, and the requests that it got."""
+    folder = tmp_path / "served"
+    folder.mkdir()
+    asked = []
+
+    class Handler(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *_):
+            asked.append(self.path)
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=folder)) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield folder, f"http://127.0.0.1:{server.server_port}", asked
+        server.shutdown()
 
 
 @pytest.fixture

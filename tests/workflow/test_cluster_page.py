@@ -1,24 +1,20 @@
 """The commands of docs/cluster.md, run as they are printed there."""
 
 import hashlib
-import http.server
 import os
 import random
 import re
-import shlex
 import shutil
 import subprocess
 import sys
 import sysconfig
-import threading
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from pathlib import Path
 
 import pytest
 import yaml
-from calls import jobs, snakemake
+from calls import jobs
 
 from tests import forks
 
@@ -65,23 +61,6 @@ def typed(tmp_path):
         return subprocess.run(command, cwd=folder, env=shell | environment, capture_output=True, text=True, timeout=600)
 
     return run
-
-
-@pytest.fixture
-def server(tmp_path):
-    """A server's folder, its URL, and the requests that it got."""
-    folder = tmp_path / "served"
-    folder.mkdir()
-    asked = []
-
-    class Handler(http.server.SimpleHTTPRequestHandler):
-        def log_message(self, *_):
-            asked.append(self.path)
-
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=folder)) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield folder, f"http://127.0.0.1:{server.server_port}", asked
-        server.shutdown()
 
 
 def write_wheel(folder):
@@ -182,26 +161,24 @@ def test_users_share_a_clone_a_mirror_and_the_outputs_of_the_data_stages(tmp_pat
 
 @pytest.mark.workflow
 def test_two_experiments_run_in_one_folder_at_once_with_results_on_another_disk(tmp_path, clone, typed):
-    [commands] = code_blocks("Results on a scratch file system")
-    assert typed(clone, commands.replace("/scratch/$USER", str(tmp_path))).returncode == 0
-    model = "results/{}/subwords/ende.model".format
+    [folder] = re.findall("Add `results=(.*)` to the `--config` of every command; where this page says `results`", PAGE)
+    folder = folder.replace("/scratch/$USER", str(tmp_path))
 
     def run(name, target):
-        made = f"snakemake {target} --cores 1 --configfile {name}.yaml"
+        made = f"snakemake {target} --cores 1 --configfile {name}.yaml --config results={folder}"
         return typed(clone, made, TRANSFORMER_MIRROR=f"{tmp_path}/downloads")
 
+    model = f"{folder}/{{}}/subwords/ende.model".format
     assert run("mine", "downloads").returncode == 0
     with ThreadPoolExecutor() as pool:
         for finished in pool.map(lambda name: run(name, model(name)), ("mine", "yours")):
             assert finished.returncode == 0, finished.stdout[-3000:] + finished.stderr[-3000:]
     assert (tmp_path / "transformer/yours/subwords/ende.model").exists()
-    again = run("mine", model("mine"))
-    assert "Nothing to be done" in again.stdout + again.stderr
-    assert typed(clone, commands.replace("/scratch/$USER", str(tmp_path))).returncode  # there is a folder of results
+    assert not (clone / "results").exists()
 
 
 @pytest.mark.workflow
-def test_nodes_with_8_gpus_have_a_profile_with_the_rules_of_the_project_s_own(clone, typed):
+def test_the_dry_run_and_the_smoke_run_have_the_page_s_profile_for_nodes_with_8_gpus(clone, typed):
     profile = yaml.safe_load((ROOT / "profiles/slurm/profile.yaml").read_text())
     passes = "micro_batch_tokens"
     for other in (SHARED_NODES, WHOLE_NODES):
@@ -213,9 +190,10 @@ def test_nodes_with_8_gpus_have_a_profile_with_the_rules_of_the_project_s_own(cl
     filled = yaml.safe_dump(profile | SHARED_NODES | {"set-resources": rules}).replace("FILL_IN", "YOURS")
     (clone / "my-slurm").mkdir()
     (clone / "my-slurm/profile.yaml").write_text(filled)
-    run = typed(clone, "snakemake --dry-run --profile my-slurm --configfile mine.yaml")
-    assert run.returncode == 0, run.stderr
-    assert "train " in run.stdout
+    for command in code_blocks("Dry run and smoke run")[0].replace("\\\n", "").splitlines():
+        run = typed(clone, f"{command} --dry-run")
+        assert run.returncode == 0, run.stderr
+        assert jobs(run)["train"] == "1"
 
 
 @pytest.mark.workflow
@@ -230,12 +208,3 @@ def test_a_job_with_a_whole_node_trains_with_a_profile_for_it(tmp_path, clone, t
     run = typed(clone, wrapped.replace("\\\n", ""), TRANSFORMER_MIRROR=f"{tmp_path}/downloads")
     assert run.returncode == 0, run.stdout[-3000:] + run.stderr[-3000:]
     assert (clone / made).exists()
-
-
-@pytest.mark.workflow
-def test_the_smoke_run_trains_one_model(project):
-    [commands] = code_blocks("Dry run and smoke run")[:1]
-    _, smoke = commands.replace("\\\n", "").splitlines()
-    arguments = [word for word in shlex.split(smoke)[1:] if word not in ("--profile", "my-slurm")]
-    planned = jobs(snakemake(project, "--dry-run", *arguments))
-    assert planned["train"] == "1"

@@ -36,6 +36,7 @@ def test_values_are_read_as_in_a_file_and_what_is_not_yaml_is_a_text():
         ("table3_average=0100", "table3_average: readers of YAML disagree about 0100"),
         ("tasks={ende: {target: no}}", "tasks: readers of YAML disagree about no; write 'no' in quotes"),
         ("seeds=1", r"seeds: Input should be a valid array \(got 1\)"),
+        ("replace=5", "replace: 5 is neither true nor false"),
         ("packages=", "packages has no value; write it behind packages=, or packages=null for none"),
     ],
 )

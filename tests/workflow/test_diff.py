@@ -118,19 +118,6 @@ def test_a_config_that_retrains_nothing_is_not_refused(diff, overlay):
 CHANGED = {"models": {"base": {"steps": 700}}}
 
 
-def test_runs_without_whole_records_are_lost_only_if_another_record_does_not_say_that_they_are_equal(diff):
-    record(first := diff())
-    run = first.results / "runs/ende/A-h1/1"
-    (run / "config.yaml").write_text("cut: [")  # the SHA-256 tells that it is equal
-    (first.results / "subwords/ende.yaml").unlink()  # as of an earlier version
-    assert lost(diff()) == {}
-    assert "/A-h1/1/config.yaml is missing or damaged" in lost(diff(**CHANGED))["ende A-h1 1"]
-    (run / "training.json").write_text("{")
-    assert list(lost(diff())) == ["ende A-h1 1"]
-    (first.results / "corpora/enfr/config.yaml").write_text("")
-    assert list(lost(diff())) == ["ende A-h1 1", "enfr base 1"]
-
-
 def test_packages_tell_of_a_text_and_a_vocabulary_whose_records_are_gone(diff):
     record(first := diff())
     shutil.rmtree(first.results / "corpora")  # which frees space
@@ -180,21 +167,16 @@ def test_the_row_of_a_trial_is_a_run_too(diff):
 @pytest.mark.workflow
 def test_snakemake_refuses_what_a_dry_run_only_tells_and_other_targets_never_ask(project):
     results, training = ("--config", "results=kept"), "kept/smoke/runs/ende/base/1/training.json"
-    assert snakemake(project, training, *SMOKE, *results).returncode == 0
+    snakemake(project, training, *SMOKE, *results)
     (project / "changed.yaml").write_text("models: {base: {P_drop: 0.2}}")
     changed = (*SMOKE, "changed.yaml", *results)
     told = "  ende base 1: config (architecture.P_drop)\ngive what differs a name of its own"
     dry = snakemake(project, "--dry-run", *changed)
-    assert dry.returncode == 0
     assert (dry.stdout + dry.stderr).count(told) == 1
-    refused = snakemake(project, training, *changed)
-    assert refused.returncode == 1
-    assert told in refused.stderr
-    assert "Traceback" not in refused.stderr
+    assert told in snakemake(project, training, *changed, status=1).stderr
     assert (project / training).exists()
     record = "kept/smoke/corpora/ende/corpus.json"
     assert "P_drop" not in snakemake(project, record, *changed).stderr
     allowed = snakemake(project, training, *changed, "replace=true")
-    assert allowed.returncode == 0, allowed.stderr
     assert "ende base 1: config (architecture.P_drop)\n" in allowed.stderr
     assert "P_drop: 0.2" in (project / training).with_name("config.yaml").read_text()

@@ -15,25 +15,22 @@ from pathlib import Path
 
 import pytest
 import yaml
-from calls import SMOKE, jobs, snakemake, touch_treebank
+from calls import SMOKE, jobs, snakemake
 from yte import process_yaml
 
 from transformer.cli.main import main
 from workflow.cli import plan
 
 ROOT = Path(__file__).parents[2]
-OVERLAYS = [[], ["quick-captions"], ["multi30k"], ["multi30k-tiny"], ["wsj-cpu"], ["paper", "paper-base"]]
-OVERLAYS += [["paper"], ["replication"], ["help-pages"], ["wider"]]
+# Other tests plan quick, quick-captions and paper; help-pages is planned like wider.
+OVERLAYS = [["multi30k"], ["multi30k-tiny"], ["wsj-cpu"], ["paper", "paper-base"], ["replication"], ["wider"]]
 
 
 @pytest.mark.workflow
-@pytest.mark.parametrize("overlays", OVERLAYS, ids=lambda names: names[-1] if names else "quick")
+@pytest.mark.parametrize("overlays", OVERLAYS, ids=lambda names: names[-1])
 def test_every_experiment_has_a_complete_dag(project, overlays):
     configs = [str(ROOT / f"config/{name}.yaml") for name in overlays]
-    if overlays == ["paper"]:
-        touch_treebank(project / "treebank_3/parsed/mrg/wsj")
-    run = snakemake(project, "--dry-run", *(["--configfile", *configs] if configs else []))
-    assert run.returncode == 0, run.stderr
+    run = snakemake(project, "--dry-run", "--configfile", *configs)
     assert "train " in run.stdout
     if "paper-base" in overlays:
         assert jobs(run)["train"] == "1"
@@ -46,8 +43,7 @@ BASE = "stages/smoke/runs/ende/base/1/training.json"
 def first_stage(project):
     """config/paper-base.yaml, after a small experiment in place of config/paper.yaml: its base is trained."""
     stage = str(ROOT / "config/paper-base.yaml")
-    made = snakemake(project, BASE, *SMOKE, stage, "--config", "results=stages")
-    assert made.returncode == 0, made.stderr
+    snakemake(project, BASE, *SMOKE, stage, "--config", "results=stages")
     return project
 
 
@@ -62,49 +58,28 @@ def test_the_whole_experiment_trains_the_base_of_its_first_stage_not_again(first
 
 
 @pytest.mark.workflow
-def test_results_that_were_copied_to_another_clone_without_their_dates_are_kept_after_touch(first_stage, tmp_path):
-    copy = tmp_path / "copy"
-    shutil.copytree(first_stage, copy, copy_function=shutil.copy, ignore=shutil.ignore_patterns(".snakemake"))
-    wanted = (BASE, *SMOKE, "--config", "results=stages")
-    assert "train" in jobs(snakemake(copy, "--dry-run", *wanted))
-    assert "train" in jobs(snakemake(copy, "--dry-run", *wanted, "--rerun-triggers", "input"))
-    record = (copy / BASE).read_bytes()
-    assert snakemake(copy, "--touch", *wanted).returncode == 0
-    run = snakemake(copy, "--dry-run", *wanted)
-    assert "Nothing to be done" in run.stdout + run.stderr
-    assert (copy / BASE).read_bytes() == record
-
-
-@pytest.mark.workflow
 def test_a_packed_run_has_its_translations_and_is_not_trained_again_on_another_machine(first_stage, tmp_path):
     packed, wanted = "stages/smoke/packed/ende/base/1.tar.xz", (*SMOKE, "--config", "results=stages")
-    made = snakemake(first_stage, packed, *wanted)
-    assert made.returncode == 0, made.stderr
+    snakemake(first_stage, packed, *wanted)
     with tarfile.open(first_stage / packed) as archive:
         names = {name.removeprefix("results/smoke/runs/ende/base/1/average-1/") for name in archive.getnames()}
     assert {"dev.translation", "test.translation", "test.scores.json", "package/config.json"} <= names
     other = tmp_path / "other"
     shutil.copytree(first_stage, other, ignore=shutil.ignore_patterns(".snakemake", "stages"))
-    before = jobs(snakemake(other, "--dry-run", "packed", *wanted))
     (other / packed).parent.mkdir(parents=True)
     shutil.copy(first_stage / packed, other / packed)
-    after = jobs(snakemake(other, "--dry-run", "packed", *wanted))
-    assert [int(before[rule]) - int(after[rule]) for rule in ("train", "pack_run")] == [1, 1]
+    run = snakemake(other, "--dry-run", packed, *wanted)
+    assert "Nothing to be done" in run.stdout + run.stderr
 
 
 @pytest.mark.workflow
 def test_a_further_test_set_comes_with_its_corpus_and_is_translated(project):
     text = [{language: f"own/dev.{language}" for language in ("en", "de")}]
-    own = {"origin": "moses-lowercase", "tests": {"newer": text}, "tokens": {"dev": {"de": 1}}}
+    own = {"origin": "moses-lowercase", "tests": {"newer": text}}
     (project / "moses.yaml").write_text(yaml.safe_dump({"experiment": "moses", "corpora": {"own": own}}))
     run = "results/moses/runs/ende/base/1/average-2/newer.translation"
-    planned = snakemake(project, "--dry-run", run, *SMOKE, "moses.yaml")
-    assert planned.returncode == 0, planned.stderr
-    assert jobs(planned)["tokenise_ende"] == jobs(planned)["train"] == "1"
-    refused = snakemake(project, "results/moses/corpora/ende/newer.target", *SMOKE, "moses.yaml")
-    said = re.findall("^error: .*;", refused.stdout + refused.stderr, re.M)
-    tokens = len((project / "own/dev.de").read_text().split())
-    assert said == [f"error: corpora.own.tokens.dev.de: the text has {tokens} tokens, not 1;"]
+    planned = jobs(snakemake(project, "--dry-run", run, *SMOKE, "moses.yaml"))
+    assert planned["tokenise_ende"] == planned["train"] == "1"
 
 
 @pytest.mark.workflow
@@ -115,8 +90,7 @@ def test_the_documentation_s_parsed_text_replaces_the_first_parser_s(project):
     (project / "parsed").mkdir()
     (project / "parsed/news.mrg.gz").write_bytes(gzip.compress(b"(ROOT (S (NP (PRP they)) (VP (VBP sleep))))\n" * 7))
     (project / "parsed/web.mrg").write_text("( (S (NP-SBJ (PRP we)) (VP (VBP go))) )\n")
-    run = snakemake(project, "results/own/corpora/semi/train.target", *SMOKE, "parsed.yaml", "own.yaml")
-    assert run.returncode == 0, run.stderr[-3000:]
+    snakemake(project, "results/own/corpora/semi/train.target", *SMOKE, "parsed.yaml", "own.yaml")
     sources = (project / "results/own/corpora/semi/train.source").read_text().splitlines()
     assert sources[150:] == ["they sleep"] * 7 + ["we go"]
     assert sources[:50] == sources[100:150]
@@ -129,7 +103,7 @@ def test_the_documentation_s_own_corpus_trains_with_two_processes(project):
     assert example.count("\n") == 5
     (project / "mine.yaml").write_text(textwrap.dedent(example))
     (project / "small.yaml").write_text(
-        "{scale: {width: 1/16, depth: 1/6}, tasks: {nlen: {vocabulary: 100}}, searches: {beams: [1], alphas: [1]}, "
+        "{scale: {width: 1/16, depth: 1/6}, tasks: {nlen: {vocabulary: 100}}, searches: null, "
         "models: {base: {steps: 5, warmup: 2, checkpoint_every: 1}}}"
     )
     for part in ("train", "dev", "test"):
@@ -137,35 +111,16 @@ def test_the_documentation_s_own_corpus_trains_with_two_processes(project):
             shutil.copy(project / f"own/{part}.{language}", project / f"{part}.{name}")
     scores = "results/mine/runs/nlen/base/1/average-5/test.scores.json"
     gpus = ("--set-resources", "train:gpu=2", "--resources", "gpu=2")  # there is no GPU, so two processes use the CPU
-    run = snakemake(project, scores, "tables", "--configfile", "mine.yaml", "small.yaml", *gpus)
-    assert run.returncode == 0, run.stdout + run.stderr
+    snakemake(project, scores, "tables", "--configfile", "mine.yaml", "small.yaml", *gpus)
     assert json.loads((project / scores).read_text())["sentences"] == 20
     assert json.loads((project / "results/mine/runs/nlen/base/1/training.json").read_text())["devices"] == 2
-    run = snakemake(project, scores, "tables", "--dry-run", "--configfile", "mine.yaml", "small.yaml")
-    assert "Nothing to be done" in run.stdout + run.stderr
     tables = project / "results/mine/tables"
-    assert {path.stem for path in tables.iterdir()} == {"table2", "own", "decoding", "corpora", "runs"}
+    assert {path.stem for path in tables.iterdir()} == {"table2", "own", "corpora", "runs"}
     for name in ("table2", "own"):
         text = (tables / f"{name}.md").read_text()
         assert "not run" not in text
         assert "base" in text
         assert "short sentences of another text" not in text  # a note of `quick`
-    run = snakemake(project, "--dry-run", "--configfile", "mine.yaml", "small.yaml")
-    assert run.returncode == 0, run.stdout + run.stderr
-
-
-@pytest.mark.workflow
-def test_all_faults_of_a_config_are_named_together(project):
-    (project / "faulty.yaml").write_text(
-        "{seed: 1, seeds: [one], tasks: {ende: {vocabulary: 0, corpus: help}}, models: {big: {h: two, dk: 3}}}"
-    )
-    run = snakemake(project, "--dry-run", "--configfile", "faulty.yaml")
-    assert run.returncode == 1
-    _, first, *others = run.stderr.splitlines()  # the line before names the profile
-    assert first.startswith("error: the config has ")
-    assert all(re.match(r"  \S+\.yaml, line \d+: ", line) for line in others)  # none is a place in the code
-    for fault in ("unknown key seed", "seeds[0]: Input", "ende.vocabulary: Input", "big.h: Input", "unknown key dk"):
-        assert fault in run.stderr
 
 
 def refusal(folder, monkeypatch, call):
@@ -200,8 +155,8 @@ def test_a_malformed_overlay_gives_the_same_one_line_in_snakemake_and_plan(proje
         (["--config", "seeds=[1]", "-C", "notes=[]"], "--config is given twice, and Snakemake"),
         (["tables", "-F", "smoke.yaml"], "smoke.yaml is an overlay, not a target; write --configfile smoke.yaml"),
         (
-            ["--configfile", "fetched.yaml", "my own.yaml", "--forceall", "smoke.yaml"],
-            "smoke.yaml is an overlay, not a target; write --configfile fetched.yaml 'my own.yaml' smoke.yaml",
+            ["--configfile", "my own.yaml", "-F", "smoke.yaml"],
+            "smoke.yaml is an overlay, not a target; write --configfile 'my own.yaml' smoke.yaml",
         ),
     ],
 )
@@ -214,17 +169,12 @@ def test_a_faulty_command_line_is_refused_by_the_profile(project, monkeypatch, c
 @pytest.mark.parametrize(
     ("call", "told"),
     [
-        (["--configfile", "smoke.yaml", "none.yaml"], "error: none.yaml: cannot be read"),
         (["trial"], "error: no idea is named; give --config idea=ideas/NAME.py, or `trial: {row: NAME}`"),
-        (["--config", "models={base: {steps: 0100}}"], "readers of YAML disagree about 0100"),
-        (["--config", "replace=5"], "error: --config: replace: 5 is neither true nor false"),
         (["--profile", "profiles/slurm"], "account or partition is not filled in; copy profiles/slurm to my-slurm"),
     ],
 )
 def test_a_faulty_call_is_refused_before_anything_runs(project, call, told):
-    run = snakemake(project, "--dry-run", *call)
-    assert run.returncode == 1
-    assert "Traceback" not in run.stderr
+    run = snakemake(project, "--dry-run", *call, status=1)
     assert told in run.stdout + run.stderr
 
 
@@ -241,8 +191,7 @@ def test_a_missing_text_and_what_nothing_uses_are_told_with_their_lines_by_snake
     unused = "mine.yaml, line 8: models.bsae: nothing uses it; did you mean base?"
     missing = [f"mine.yaml, line 7: corpora.mine: no.{each}: no such file; paths are" for each in ("nl", "en")]
     given = ("--configfile", "config/quick-captions.yaml", "mine.yaml")
-    run = snakemake(project, "--dry-run", *given)
-    assert run.returncode == 1
+    run = snakemake(project, "--dry-run", *given, status=1)
     assert "the config has 2 faults:" in run.stdout + run.stderr
     assert all(fault in run.stdout + run.stderr for fault in missing)
     monkeypatch.chdir(project)
@@ -282,9 +231,8 @@ case "$*" in */train.log) touch {ended}; sleep 100;; esac
     os.killpg(killed.pid, signal.SIGKILL)
     killed.wait()
     finished = (project / run / "state/finished.json").read_bytes()
-    assert snakemake(project, "--unlock", *SMOKE, "--config", "results=killed").returncode == 0
-    again = snakemake(project, *call[3:])
-    assert again.returncode == 0, again.stdout[-3000:] + again.stderr[-3000:]
+    snakemake(project, "--unlock", *SMOKE, "--config", "results=killed")
+    snakemake(project, *call[3:])
     assert (
         "ende base: already finished; published again"
         in (project / "killed/smoke/logs/ende/base/1/train.log").read_text()
@@ -300,12 +248,9 @@ def test_a_line_that_a_row_cannot_read_is_refused_before_it_trains_and_no_other_
     for models in (["base"], ["base", "E-learned"], ["base"]):
         overlay = {"experiment": "positions", "tasks": {"ende": {"models": models}}, "models": short}
         (project / "positions.yaml").write_text(yaml.safe_dump(overlay))
-        made = snakemake(project, *map(run, models), *SMOKE, "positions.yaml")
+        made = snakemake(project, *map(run, models), *SMOKE, "positions.yaml", status=len(models) - 1)
         if "E-learned" in models:
-            assert made.returncode
             said = r"^error: .*/ende/dev\.source, line \d+: \d+ subwords, but E-learned has learned 6 positions "
             assert re.search(said, made.stdout + made.stderr, re.MULTILINE)
             assert not (project / run("E-learned")).exists()
-        else:
-            assert made.returncode == 0, made.stderr
     assert "Nothing to be done" in made.stdout + made.stderr

@@ -16,8 +16,6 @@ from workflow.dag.resources import Demands
 from workflow.experiment.cost import CORE, cost
 from workflow.experiment.downloads import downloads_of
 
-ROOT = Path(__file__).parents[2]
-
 
 def test_rows_that_are_equal_are_one_run(select):
     found = select()
@@ -80,17 +78,6 @@ def test_the_row_with_the_fewest_positions_limits_the_parts_that_it_decodes(sele
     assert limits(tasks=only(ende=["base", "E-learned"])) == "dev=E-learned:50"
     models["parser"] = {"max_length": 90, **learned}
     assert limits("wsj") == "test=parser:90"
-
-
-def test_plain_sentences_fit_into_the_parser_that_reads_them(select):
-    def measured(**overlay):
-        found = select(tasks=only(ende=["base"], wsj=["base", "parser"], semi=["parser"]), **overlay)
-        inputs = Inputs(found.experiment, found.runs, downloads_of(found.experiment))
-        return inputs.plain_most(wsj := SimpleNamespace(task="wsj")), inputs.plain_vocabulary(wsj)
-
-    assert measured() == measured(models={"base": {"max_length": 90}}) == (4096, [])
-    learned = {"positions": "learned", "max_length": 90, "longest_pair": 20}
-    assert measured(models={"parser": learned}) == (90, "results/quick/subwords/wsj.model")
 
 
 def test_paths_are_those_of_the_results_and_of_given_packages(select, tmp_path):
@@ -156,21 +143,6 @@ def test_faults_of_a_call_are_reported_before_anything_runs(tmp_path, monkeypatc
     with pytest.raises(InputError, match=r"^nowhere: no such folder; correct .*, or TRANSFORMER_MIRROR$"):
         check()
     check(f"mirror={tmp_path}")  # it is used instead
-
-
-def test_an_overlay_of_one_task_changes_only_this_task(tmp_path):
-    """In config.yaml the tasks share their decoding by a YAML alias. Snakemake merges overlays into a copy of it."""
-    path = tmp_path / "overlay.yaml"
-    path.write_text("{experiment: mine, tasks: {ende: {decoding: {alpha: 1.0}}}}")
-    experiment = check(overlays=[path])
-    shown = {task: settings.decoding.alpha for task, settings in experiment.tasks.items()}
-    assert shown == {"ende": 1.0, "enfr": 0.6, "wsj": 0.3, "semi": 0.3}
-
-
-def test_a_workflow_that_has_this_one_as_a_module_gives_its_keys():
-    sources, _ = sources_of([], ["seeds=[3]"])
-    experiment, _ = checked(sources, {"experiment": "its", "seeds": [7]})
-    assert (experiment.experiment, experiment.seeds) == ("its", (3,))
 
 
 def test_a_folder_of_results_that_cannot_be_written_is_refused_with_a_remedy(tmp_path):

@@ -41,9 +41,7 @@ def clone(tmp_path, copy_project):
 
 
 def planned(clone, command, *options):
-    run = snakemake(clone, *command[1:], *options, "--dry-run")
-    assert run.returncode == 0, run.stderr
-    return jobs(run)
+    return jobs(snakemake(clone, *command[1:], *options, "--dry-run"))
 
 
 @pytest.mark.workflow
@@ -111,8 +109,7 @@ def test_only_the_seeds_that_are_not_released_are_trained(clone):
     mirror = os.environ.get("TRANSFORMER_MIRROR", "")
     if not list(Path(mirror).glob("raw.githubusercontent.com/multi30k")):
         pytest.skip("TRANSFORMER_MIRROR does not name a folder with Multi30k")
-    made = snakemake(clone, *TEXT[1:], "--config", f"mirror={mirror}")
-    assert made.returncode == 0, made.stdout + made.stderr
+    snakemake(clone, *TEXT[1:], "--config", f"mirror={mirror}")
     subprocess.run(UNPACK_AGAIN, cwd=clone, check=True)
     *whole, option, _ = TRAIN
     assert option == "--config"

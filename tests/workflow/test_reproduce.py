@@ -1,26 +1,21 @@
 """Which text `make reproduce` finds on a machine, by nothing but the standard library."""
 
 import hashlib
-import http.server
 import re
 import shlex
 import shutil
 import subprocess
 import sys
-import threading
-from functools import partial
-from pathlib import Path
 
 import pytest
 
 from tests.corpora.debs import HASH, PAGES, TEXT, deb
-from transformer.corpora.debian import POOL
+from tests.pages import ROOT
 from transformer.corpora.fetch import local_path
 from workflow.cli import reproduce
 from workflow.experiment.config import read_experiment
 from workflow.experiment.downloads import downloads_of
 
-ROOT = Path(__file__).parents[2]
 URL = "https://raw.githubusercontent.com"
 
 
@@ -124,14 +119,6 @@ def test_quick_runs_if_apt_get_has_the_pages(debian):
     assert calls == RUN
 
 
-def test_quick_runs_without_apt_get_if_a_mirror_has_the_pages(machine):
-    (machine.mirror / POOL).mkdir(parents=True)
-    for name in ("en-us", "de", "fr"):
-        (machine.mirror / POOL / f"libreoffice-help-{name}_1_all.deb").write_bytes(machine.package)
-    machine.configure("^mirror: null", f"mirror: {machine.mirror}  # mine", "config")
-    assert machine.make()[1] == RUN
-
-
 @pytest.mark.parametrize("release", ["none", "another text", "another packing"])
 def test_without_the_pages_the_captions_of_a_mirror_are_used_and_the_line_says_why(machine, release):
     machine.add_captions(machine.mirror)
@@ -149,15 +136,11 @@ def test_without_the_pages_the_captions_of_a_mirror_are_used_and_the_line_says_w
     assert calls == CAPTIONS
 
 
-def test_captions_come_from_the_internet(machine, tmp_path):
-    machine.add_captions(tmp_path / "served")
-    handler = partial(http.server.SimpleHTTPRequestHandler, directory=tmp_path / "served/raw.githubusercontent.com")
-    handler.log_message = lambda *_: None
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        machine.configure(URL, f"http://127.0.0.1:{server.server_port}")
-        said, calls = machine.make(no_proxy="127.0.0.1")
-        server.shutdown()
+def test_captions_come_from_the_internet(machine, server):
+    served, url, _ = server
+    machine.add_captions(served)
+    machine.configure(URL, f"{url}/raw.githubusercontent.com")
+    said, calls = machine.make(no_proxy="127.0.0.1")
     assert calls == CAPTIONS, said
 
 
@@ -175,11 +158,7 @@ def test_a_report_without_results_and_a_mirror_that_is_faulty_are_named_and_noth
     damaged = f"{debian.mirror}/raw\\S+: SHA-256 \\w+, expected \\w+; replace it"
     for target, mirror, told in (
         ("report", "", "error: results/quick has no tables yet; run make reproduce first\n"),
-        (
-            "reproduce",
-            "missing",
-            "^error: missing: no such folder; correct `mirror` in the config, or",
-        ),
+        ("reproduce", "missing", "^error: missing: no such folder; correct `mirror` in the config, or"),
         ("reproduce", str(debian.mirror), damaged),
     ):
         if mirror.startswith("/"):

@@ -38,7 +38,6 @@ def finished(project):
     values["corpora"]["treebank"]["trees"] = f"{ODD}/text/wsj"
     (project / "smoke.yaml").write_text(yaml.safe_dump(values))
     run = snakemake(project, *SMOKE)
-    assert run.returncode == 0, run.stdout[-3000:] + run.stderr[-3000:]
     assert "when the DAG was created" not in run.stdout + run.stderr  # a warning of Snakemake's
     return project
 
@@ -91,8 +90,7 @@ def test_the_whole_dag_runs_from_text_to_tables_and_figures(finished):
 def test_shards_divide_the_plain_sentences_evenly(finished):
     folder = f"{MADE}/runs/penn/parser/1/average-2"
     shards = [f"{folder}/plain-{number}-of-8.logp" for number in range(1, 9)]  # of 6 sentences
-    run = snakemake(finished, *shards, *SMOKE)
-    assert run.returncode == 0, run.stderr[-3000:]
+    snakemake(finished, *shards, *SMOKE)
     whole = [float(line) for line in (finished / folder / "plain.logp").read_text().splitlines()]
     sharded = [[float(line) for line in (finished / shard).read_text().splitlines()] for shard in shards]
     assert [value for shard in sharded for value in shard] == pytest.approx(whole, abs=1e-3)
@@ -102,7 +100,8 @@ def test_shards_divide_the_plain_sentences_evenly(finished):
 
 @pytest.mark.workflow
 def test_after_a_run_nothing_is_left_to_do_and_only_a_changed_model_trains_again(finished):
-    again = snakemake(finished, *SMOKE, "--dry-run")
+    smaller = ("--set-resources", "train:micro_batch_tokens=64", "train:trainings_per_gpu=3")
+    again = snakemake(finished, *SMOKE, *smaller, "--dry-run")
     assert "Nothing to be done" in again.stdout + again.stderr
     changed = finished / "changed.yaml"
     values = yaml.safe_load((finished / "smoke.yaml").read_text())
@@ -113,28 +112,6 @@ def test_after_a_run_nothing_is_left_to_do_and_only_a_changed_model_trains_again
     assert counts["configure_run"] == counts["train"] == counts["average_checkpoints"] == "1"
     assert not {"fetch_pages", "fetch_file", "read_files"} & counts.keys()
     assert "learn_subwords" not in counts
-    words = finished / "config/grammar/words.yaml"
-    text = words.read_text()
-    words.write_text(text.replace("TO: to\n", "TO: to unto\n"))
-    assert "generate_trees" in jobs(snakemake(finished, *SMOKE, "--dry-run"))
-    words.write_text(text)
-
-
-@pytest.mark.workflow
-def test_smaller_micro_batches_and_a_shared_gpu_retrain_no_finished_run(finished, tmp_path):
-    folder = tmp_path / "project"
-    shutil.copytree(finished, folder)
-    run = f"{MADE}/runs/ende/E-t5"
-    shutil.rmtree(folder / run)
-    smaller = ("--set-resources", "train:micro_batch_tokens=64", "train:trainings_per_gpu=3")
-    trained = snakemake(folder, f"{run}/1/training.json", *SMOKE, *smaller)
-    assert trained.returncode == 0, trained.stdout[-3000:] + trained.stderr[-3000:]
-    assert jobs(trained)["train"] == "1"
-    [attempt] = json.loads((folder / run / "1/training.json").read_text())["attempts"]
-    assert attempt["micro_batch_tokens"] == 64
-    rest = snakemake(folder, *SMOKE, *smaller, "--dry-run")
-    assert jobs(rest)["average_checkpoints"] == "1"
-    assert not {"train", "configure_run", "encode_part"} & jobs(rest).keys()
 
 
 @pytest.mark.workflow
@@ -148,7 +125,7 @@ def test_a_user_s_own_row_is_trained_and_shown_as_documented(finished):
     assert "not run" not in row
     for name in ("table3", "training_curves"):
         assert "<!-- mine -->" in (made / f"figures/{name}.svg").read_text()
-    assert "mine" in (made / "tables/runs.md").read_text()
+    assert "mine" in (made / "tables/runs.csv").read_text()
 
 
 @pytest.mark.workflow
@@ -160,7 +137,6 @@ def test_packages_give_the_same_tables_and_curves_without_training(finished):
     same = [path.relative_to(made) for path in files if path.stem not in ("step_time", "claims")]
     targets = ["again/smoke/scores.tar.gz", *(f"again/smoke/{path}" for path in same)]
     run = snakemake(finished, *targets, *SMOKE, "--config", f"packages={MADE}/runs", "results=again")
-    assert run.returncode == 0, run.stdout[-3000:] + run.stderr[-3000:]
     assert "translate" in jobs(run)
     made_anew = {"train", "average_checkpoints", "write_readme", "remove_states", "learn_subwords", "encode_part"}
     made_anew |= {"measure_complexity"}
@@ -172,52 +148,26 @@ def test_packages_give_the_same_tables_and_curves_without_training(finished):
         names = archive.getnames()
     assert "results/smoke/runs/ende/base/1/average-2/package/config.json" in names
     assert all(name.startswith("results/smoke/") for name in names)
+    assert {Path(name).suffix for name in names} == {".json", ".csv"}  # no texts, trees and weights
+    scores = {"corpus.json", "history.csv", "dev.scores.json", "dev.comparison.json", "lengths.csv", "attention.json"}
+    assert scores <= {Path(name).name for name in names}
 
 
 @pytest.mark.workflow
-def test_scores_are_packed_without_texts_trees_and_weights(finished):
-    run = snakemake(finished, "scores", *SMOKE)
-    assert run.returncode == 0, run.stdout[-3000:] + run.stderr[-3000:]
-    assert list(jobs(run)) == ["scores"]
-    with tarfile.open(finished / MADE / "scores.tar.gz") as archive:
-        contents = {name: archive.extractfile(name).read() for name in archive.getnames()}
-    packed = {Path(name).relative_to("results/smoke"): content for name, content in contents.items()}
-    assert {path.suffix for path in packed} == {".json", ".csv"}
-    names = ("corpus.json", "config.json", "history.csv", "dev.scores.json", "dev.comparison.json", "lengths.csv")
-    assert {*names, "attention.json", "complexity.json"} <= {path.name for path in packed}
-    for path, content in packed.items():
-        assert content == (finished / MADE / path).read_bytes()
-
-
-@pytest.mark.workflow
-@pytest.mark.parametrize("fault", ["missing", "altered", "foreign"])
-def test_a_faulty_package_is_named_before_anything_is_computed(finished, tmp_path, fault):
+def test_a_package_of_another_model_is_named_before_anything_is_computed(finished, tmp_path):
     shutil.copytree(finished / MADE / "runs", tmp_path / "runs", ignore=shutil.ignore_patterns("checkpoints"))
     package = tmp_path / "runs/ende/E-t5/1/average-1/package"
-    if fault == "altered":
-        with (package / "model.safetensors").open("r+b") as stream:
-            stream.write(b"x")
-    else:
-        shutil.rmtree(package)
-        if fault == "foreign":
-            shutil.copytree(package.parents[3] / "base/1/average-1/package", package)
-    run = snakemake(finished, "tables", *SMOKE, "--config", f"packages={tmp_path}/runs", "results=none")
-    assert run.returncode != 0
-    assert "Traceback" not in run.stdout + run.stderr
+    shutil.rmtree(package)
+    shutil.copytree(package.parents[3] / "base/1/average-1/package", package)
+    run = snakemake(finished, "tables", *SMOKE, "--config", f"packages={tmp_path}/runs", "results=none", status=1)
     [message] = [line for line in run.stderr.splitlines() if str(package) in line]
-    told = {
-        "missing": "is not a package",
-        "altered": "model.safetensors: SHA-256",
-        "foreign": "must be the package of ende/E-t5/1/average-1, not of ende/base/1/average-1",
-    }
-    assert told[fault] in message
+    assert "must be the package of ende/E-t5/1/average-1, not of ende/base/1/average-1" in message
     assert not (finished / "none").exists()
 
 
 @pytest.mark.workflow
 def test_the_report_holds_every_table_and_figure(finished):
-    run = snakemake(finished, *SMOKE, "--report", "report.html")
-    assert run.returncode == 0, run.stderr[-3000:]
+    snakemake(finished, *SMOKE, "--report", "report.html")
     report = (finished / "report.html").read_text()
     assert "Attention Is All You Need: smoke" in report.replace("\\n", " ")  # its start page
     assert "claims: " in report.replace("\\n", " ")

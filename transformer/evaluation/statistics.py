@@ -188,11 +188,6 @@ def size(interval: tuple[float, float], published: float) -> Size:
     return "smaller" if published and high < published else "larger"
 
 
-def first_decided(claims: int, seeds: int) -> float:
-    """How many standard deviations of its seeds a mean must have to be the first of a family to be decided."""
-    return Mean(0.0, 1 / seeds**0.5, seeds - 1).half(LEVEL / 2 / claims)
-
-
 def pooled(effect: float, scores: Sequence[Sequence[float]], compared: int) -> Mean:
     """An effect of `compared` rows with an error from scores [rows, seeds] of these rows and others of the same kind.
 

@@ -1,7 +1,8 @@
 // What reads what (section 3.2.3): lines between words, as in figures 3 to 5, numbers, and a matrix.
-import { $, colour, drawn, element, fill, number, swatch } from "./dom.js";
+import { $, colour, drawn, element, fill, number, roving, swatch } from "./dom.js";
 
 const FAINT = 0.02; // weights below it draw no line
+const SHADES = 25; // steps of a line's opacity
 const MARK = 7; // pixels from a word that a chosen word's line ends at
 const KINDS = {
   encoder: ["Source (reads)", "Source (is read)", "Each word of the source reads words of the source."],
@@ -39,6 +40,9 @@ function words(pieces) {
   return found;
 }
 
+/** Whether a word of the decoder is masked for another one: no subword of the one may read any of the other. */
+const masked = (q, k) => form.kind.value === "decoder" && sides.keys[k].members[0] > sides.queries[q].members.at(-1);
+
 /** The weights [query][key] of a head between words: to a word their sum, from a word their mean. */
 function between(head) {
   const layer = data.layers[form.kind.value][form.layer.value - 1];
@@ -61,7 +65,9 @@ export function show(given = data) {
   const [queries, keys] = [kind === "encoder" ? data.source : data.target, kind === "decoder" ? before : data.source];
   sides = { queries: words(queries), keys: words(keys) };
   const matrix = form.view.value === "matrix";
-  const hint = matrix ? "Click a number to work it out." : "Point at a word, or go to it with Tab and the arrow keys.";
+  const hint = matrix
+    ? "Click a number, or go to it with the arrow keys and press Enter, to work it out."
+    : "Point at a word, or go to it with Tab and the arrow keys.";
   $("attention-note").textContent = `${KINDS[kind][2]} ${hint}`;
   series = heads().map((head) => {
     const rows = between(head);
@@ -130,6 +136,7 @@ function drawLines() {
   const xy = (along, across) => (columns ? [across, along] : [along, across]).map((length) => length.toFixed(1));
   const parts = [];
   series.forEach(({ colour: ink, at }, s) => {
+    const shades = new Map(); // lines of one opacity are one element: a browser takes too long for thousands
     const place = ({ from, size }) => from + size * (0.05 + (0.9 * (s + 0.5)) / series.length);
     queries.forEach((query, q) => {
       if (chosen && !isRead && chosen.place !== q) return;
@@ -139,16 +146,17 @@ function drawLines() {
         if (weight < FAINT) return;
         const [x1, y1] = xy((isRead ? place : middle)(query), upper + (isRead ? MARK : 0));
         const [x2, y2] = xy((isRead ? middle : place)(key), lower - (chosen && !isRead ? MARK : 0));
-        const look = { "--head": ink, opacity: weight.toFixed(3) };
-        parts.push(drawn("line", { x1, y1, x2, y2, ...look }));
+        const opacity = Math.ceil(weight * SHADES) / SHADES;
+        shades.set(opacity, `${shades.get(opacity) ?? ""}M${x1} ${y1}L${x2} ${y2}`);
         if (!chosen) return;
         const other = isRead ? query : key;
         const wide = (0.9 * other.size) / series.length;
         const [x, y] = xy(place(other) - wide / 2, isRead ? upper : lower - MARK);
         const [width, height] = xy(wide, MARK);
-        parts.push(drawn("rect", { x, y, width, height, ...look }));
+        parts.push(drawn("rect", { x, y, width, height, "--head": ink, opacity }));
       });
     });
+    for (const [opacity, d] of shades) parts.push(drawn("path", { d, "--head": ink, opacity }));
   });
   svg.setAttribute("width", lines.scrollWidth);
   svg.setAttribute("height", lines.scrollHeight);
@@ -201,19 +209,20 @@ function showNumbers() {
   $("details").firstElementChild.replaceChildren(head, ...body);
 }
 
-/** All weights of the chosen heads' mean. A click works one out. */
+/** All weights of the chosen heads' mean. A click, or Enter, works one out. */
 function showMatrix() {
   const head = element("tr", {}, element("td"), ...sides.keys.map(({ text }) => element("th", { scope: "col" }, text)));
   const rows = sides.queries.map(({ text, name, members }, q) => {
     const cells = sides.keys.map((key, k) => {
+      const tabindex = q || k ? -1 : 0;
+      if (masked(q, k))
+        return element("td", { tabindex, class: "masked", title: `${key.name} is masked` }, "\u2212\u221e");
       const weight = mean(series.map(({ at }) => at(q, k)));
-      const clicked = () => work(form.kind.value, form.layer.value - 1, heads()[0] ?? 0, members[0], key.members[0]);
-      const title = `${name} reads ${key.name}: ${number(weight)}. Click to work it out`;
-      return element(
-        "td",
-        { title, "--weight": Math.min(1, weight).toFixed(3), onclick: clicked },
-        weight < 0.005 ? "0" : number(weight).replace(/^0/, ""),
-      );
+      const open = () => work(form.kind.value, form.layer.value - 1, heads()[0] ?? 0, members[0], key.members[0]);
+      const title = `${name} reads ${key.name}: ${number(weight)}. Click, or press Enter, to work it out`;
+      const look = { tabindex, title, "--weight": Math.min(1, weight).toFixed(3) };
+      const opens = { onclick: open, onkeydown: (event) => event.key === "Enter" && open() };
+      return element("td", { ...look, ...opens }, weight < 0.005 ? "0" : number(weight).replace(/^0/, ""));
     });
     return element("tr", {}, element("th", { scope: "row" }, text), ...cells);
   });
@@ -250,6 +259,7 @@ function point(event) {
 }
 
 form.addEventListener("change", () => show());
+roving($("matrix"), "td[tabindex]");
 for (const [id, checked] of [
   ["all", true],
   ["none", false],

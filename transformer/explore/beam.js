@@ -6,6 +6,7 @@ import { logSoftmax } from "./vectors.js";
 export const lengthPenalty = (length, alpha) => ((5 + length) / 6) ** alpha;
 
 const byScore = (one, other) => other.score - one.score;
+const byLogp = (one, other) => other.logp - one.logp;
 
 /** The `count` largest of a vector, largest first: [{token, logp}]. */
 export function largest(logp, count) {
@@ -33,57 +34,36 @@ export function idsOf(node) {
   return ids;
 }
 
-/** The finished hypotheses of a sentence, best first: [{ids, score, node}].
+/** The finished hypotheses of a source, best first: [{ids, score, node}].
  *
- * `state` is what `Transformer.begin` returns; `limit` is that of `limitOf`. The search keeps on while a hypothesis can
- * still win at the greatest length, or with `nbest` be among the best. `tree` receives a node for each continuation that
- * was considered: {parent, token, logp, length, fate}, where the fate is "alive", "ended", "pruned" or "dropped".
+ * `limit` is that of `limitOf`. The search keeps on while a hypothesis can still win at the greatest length, or with
+ * `nbest` be among the best. `tree` receives a node for each continuation that was considered: {parent, token, logp,
+ * length, fate}, where the fate is "alive", "ended", "pruned" or "dropped".
  */
-export function beamSearch(...given) {
-  const search = beamSteps(...given);
-  for (;;) {
-    const { done, value } = search.next();
-    if (done) return value;
-  }
-}
-
-/** The same search, which pauses after each step. */
-export function* beamSteps(model, state, { width, alpha, limit, nbest = false }, tree = []) {
+export function* beamSearch(model, source, { width, alpha, limit, nbest = false, without = {} }, tree = []) {
   const root = { parent: null, token: null, logp: 0, length: 0, fate: "alive" };
   tree.push(root);
-  let alive = [{ node: root, logp: 0, state }];
+  let alive = [{ node: root, state: yield* model.begin(source, without) }];
   let finished = [];
+  const scored = (node, length) => ({ node, score: Math.fround(node.logp / lengthPenalty(length, alpha)) });
   for (let length = 1; length <= limit && alive.length; length++) {
     const count = width > 1 ? 2 * width : 1;
-    const read = model.next(
-      alive.map((each) => each.state),
-      alive.map((each) => each.node.token),
-    );
-    const continued = read.flatMap(({ logits, state }, r) => {
-      const { node: from, logp: before } = alive[r];
-      return largest(logSoftmax(logits), count).map(({ token, logp }) => ({
-        from,
-        state,
-        token,
-        score: Math.fround(before + logp),
-      }));
+    const continued = model.next(alive).flatMap(({ logits, state }, r) => {
+      const { node } = alive[r];
+      const more = ({ token, logp }) => ({ node, state, token, logp: Math.fround(node.logp + logp) });
+      return largest(logSoftmax(logits), count).map(more);
     });
-    const candidates = continued.sort(byScore).slice(0, count);
     alive = [];
-    for (const { from, state, token, score } of candidates) {
-      const node = { parent: from, token, logp: score, length, fate: "pruned" };
+    for (const { node: parent, state, token, logp } of continued.sort(byLogp).slice(0, count)) {
+      const node = { parent, token, logp, length, fate: "pruned" };
       tree.push(node);
-      if (token === END) finished.push({ node, score: Math.fround(score / lengthPenalty(length, alpha)) });
-      else if (alive.length < width) alive.push({ node, logp: score, state });
+      if (token === END) finished.push(scored(node, length));
+      else if (alive.length < width) alive.push({ node, state, token });
     }
     finished = finished.sort(byScore).slice(0, width);
     const bar = (nbest ? finished[width - 1] : finished[0])?.score ?? -Infinity;
-    const promising = alive.filter(
-      ({ logp }) => length < limit && Math.fround(logp / lengthPenalty(limit, alpha)) > bar,
-    );
-    if (!promising.length && !finished.length) {
-      finished = [{ node: alive[0].node, score: Math.fround(alive[0].logp / lengthPenalty(length + 1, alpha)) }];
-    }
+    const promising = alive.filter(({ node }) => length < limit && scored(node, limit).score > bar);
+    if (!promising.length && !finished.length) finished = [scored(alive[0].node, length + 1)];
     for (const { node } of alive) node.fate = "dropped";
     for (const { node } of promising) node.fate = "alive";
     alive = promising;

@@ -40,16 +40,20 @@ class Attention {
   }
 }
 
+/** What the heads have read, side by side, times W^O (section 3.2.2). */
+const joined = (attended, output) =>
+  linear(
+    attended.map((each) => each.output),
+    output,
+  );
+
 /** The sub-layer that acts on each position by itself: feed-forward (equation 2) or attention over parameters. */
 function positionWise(model, name) {
   const over = model.config.attention_over_parameters;
   if (!over) {
     const [inner, outer] = [model.linear(`${name}.inner`), model.linear(`${name}.outer`)];
-    return (rows) =>
-      linear(
-        linear(rows, inner).map((y) => y.map((each) => Math.max(0, each))),
-        outer,
-      );
+    const relu = (y) => y.map((each) => Math.max(0, each));
+    return (rows) => linear(linear(rows, inner).map(relu), outer);
   }
   const { h_p, d_pk, d_pv, n_p } = over;
   const [query, output] = [model.linear(`${name}.query`), model.linear(`${name}.output`)];
@@ -129,12 +133,15 @@ export class Transformer {
   embed(id, encoding, position, without) {
     const d = this.config.d_model;
     const x = new Float32Array(d);
-    if (id !== null) for (let i = 0; i < d; i++) x[i] = this.tensors.embedding.data[id * d + i] * d ** 0.5;
+    if (id != null) for (let i = 0; i < d; i++) x[i] = this.tensors.embedding.data[id * d + i] * d ** 0.5;
     return without.positions ? x : encoding.ofEmbeddings(x, position);
   }
 
-  /** The encoder's output for `ids`, after which padding may follow. `trace` receives what each layer computed. */
-  encode(ids, without = {}, trace = []) {
+  /** The encoder's output for `ids`, after which padding may follow. `trace` receives what each layer computed.
+   *
+   * This is a generator, as all that takes long: it yields now and then, so that the page can answer meanwhile.
+   */
+  *encode(ids, without = {}, trace = []) {
     const encoding = this.sourcePositions;
     const end = ids.indexOf(END);
     const place = ids.map((_, i) => (i <= end ? i : i - end - 1)); // padding is counted anew, as in Rows
@@ -149,52 +156,44 @@ export class Transformer {
         return layer.self.read(q, keys, values, bias, without, `${layer.name}.self_attention`);
       });
       trace.push({ queries, keys, values, attended });
+      yield;
       if (without.parts?.has(layer.name)) continue;
-      const outputs = attended.map((each) => each.output);
-      rows = layer.residual(0, rows, () => linear(outputs, layer.selfOutput), without);
+      rows = layer.residual(0, rows, () => joined(attended, layer.selfOutput), without);
+      yield;
       rows = layer.residual(1, rows, () => layer.positionWise(rows), without);
     }
     return rows;
   }
 
   /** What a search begins with: the memory of each decoder layer, and a hypothesis without subwords. */
-  begin(ids, without = {}, trace = []) {
-    const encoded = this.encode(ids, without, trace);
+  *begin(ids, without = {}, trace = []) {
+    const encoded = yield* this.encode(ids, without, trace);
     const end = ids.indexOf(END);
     const hidden = encoded.map((_, i) => (i > end && !without.mask ? -Infinity : 0));
     const memory = this.decoder.map((layer) => layer.memory(encoded));
     return { memory, hidden, without, cache: this.decoder.map(() => ({ keys: [], values: [] })), length: 0 };
   }
 
-  /** Hypotheses of one sentence and length read their next subwords `ids`, or null at the start: [{logits, state}].
+  /** Hypotheses of one sentence and length, each {state, token}, read their last subword, if any: [{logits, state}].
    *
    * The given states stay as they are. `trace` receives what each layer computed for the first hypothesis.
    */
-  next(states, ids, trace = []) {
-    const [{ without, length, memory, hidden }] = states;
+  next(hypotheses, trace = []) {
+    const [{ without, length, memory, hidden }] = hypotheses.map(({ state }) => state);
     const encoding = this.targetPositions;
     const bias = (head, j) => (without.positions ? 0 : encoding.ofScores(head, length, j));
-    let rows = ids.map((id) => this.embed(id, encoding, length, without));
+    let rows = hypotheses.map(({ token }) => this.embed(token, encoding, length, without));
     const caches = this.decoder.map((layer, n) => {
       const read = layer.project(rows, (y) => (without.positions ? y : encoding.turn(y, length)));
       const cache = read.map(({ k, v }, r) => {
-        const { keys, values } = states[r].cache[n];
+        const { keys, values } = hypotheses[r].state.cache[n];
         return { keys: [...keys, k], values: [...values, v] };
       });
       const own = read.map(({ q }, r) => {
         const { keys, values } = cache[r];
         return layer.self.read(q, keys, values, bias, without, `${layer.name}.self_attention`);
       });
-      const xs = layer.residual(
-        0,
-        rows,
-        () =>
-          linear(
-            own.map((each) => each.output),
-            layer.selfOutput,
-          ),
-        without,
-      );
+      const xs = layer.residual(0, rows, () => joined(own, layer.selfOutput), without);
       const { keys, values } = memory[n];
       const queries = linear(xs, layer.query);
       const across = queries.map((q) =>
@@ -205,23 +204,14 @@ export class Transformer {
         across: { query: queries[0], keys, values, ...across[0] },
       });
       if (!without.parts?.has(layer.name)) {
-        const zs = layer.residual(
-          1,
-          xs,
-          () =>
-            linear(
-              across.map((each) => each.output),
-              layer.acrossOutput,
-            ),
-          without,
-        );
+        const zs = layer.residual(1, xs, () => joined(across, layer.acrossOutput), without);
         rows = layer.residual(2, zs, () => layer.positionWise(zs), without);
       }
       return cache;
     });
     return linear(rows, { weight: this.tensors.embedding.data }).map((logits, r) => ({
       logits,
-      state: { ...states[r], cache: caches.map((cache) => cache[r]), length: length + 1 },
+      state: { ...hypotheses[r].state, cache: caches.map((cache) => cache[r]), length: length + 1 },
     }));
   }
 }

@@ -4,7 +4,7 @@ const split = (line) => line.split(/[\t-\r ]+/).filter((word) => word.trim());
 
 /** A tree that is written out, as far as it goes, over the words of a line.
  *
- * {root: {label, children}, whole: whether it is one tree over just these words, faults: how many of its leaves differ
+ * {root: {label, children, open: whether it is not closed yet}, whole: whether it is one tree over just these words, faults: how many of its leaves differ
  * from their words}. A leaf is a text.
  */
 export function parsed(output, line) {
@@ -25,6 +25,7 @@ export function parsed(output, line) {
       children.push(word === undefined || token === word ? token : token === "XX" ? word : `${word} (${token})`);
     }
   }
+  for (const node of open.slice(1)) node.open = true;
   const single = open.length === 1 && root.children.length === 1 && typeof root.children[0] !== "string";
   return { root, whole: closed && single && leaves === words.length, faults };
 }

@@ -41,21 +41,22 @@ export function textOf({ config, subwords }, line, ids) {
 
 /** All that is computed for a source and an output; without an output, for the greedy one that goes on from `prefix`.
  *
- * {output, source, target: pieces, layers: {encoder, decoder, "encoder-decoder"}: [layer](query) -> {q, keys, values,
+ * {ids, output, source, target: pieces, layers: {encoder, decoder, "encoder-decoder"}: [layer](query) -> {q, keys, values,
  * scores, weights, output}, probabilities: of each subword, for each place of the output and for its end}
  */
-export function computed({ model, config, subwords }, line, ids, output = null, prefix = []) {
+export function* computed({ model, config, subwords }, line, ids, output = null, prefix = []) {
   const [encoder, steps, found] = [[], [], []];
   const given = output ?? prefix;
   const end = output ? output.length : searchOf({ config }, ids).limit;
-  let state = model.begin(ids, {}, encoder);
-  for (let last = null; ; found.push(last)) {
+  let state = yield* model.begin(ids, {}, encoder);
+  for (let token; ; found.push(token)) {
     const trace = [];
-    const [{ logits, state: after }] = model.next([state], [last], trace);
+    const [{ logits, state: after }] = model.next([{ state, token }], trace);
     steps.push({ trace, probabilities: logSoftmax(logits).map(Math.exp) });
     state = after;
-    last = given[found.length] ?? logits.indexOf(logits.reduce((a, b) => Math.max(a, b)));
-    if (found.length >= end || last === END) break;
+    token = given[found.length] ?? logits.indexOf(logits.reduce((a, b) => Math.max(a, b)));
+    if (found.length >= end || token === END) break;
+    yield;
   }
   const piece = (id) => (id === END ? "<EOS>" : id === PADDING ? "<pad>" : subwords.pieces[id].text);
   const layer =
@@ -63,6 +64,7 @@ export function computed({ model, config, subwords }, line, ids, output = null, 
     (i) => ({ q: queries[i], keys, values, ...attended[i] });
   const step = (n, part) => (i) => ({ q: steps[i].trace[n][part].query, ...steps[i].trace[n][part] });
   return {
+    ids,
     output: found,
     source: [...subwords.split(line).map((each) => each.text), ...ids.slice(ids.indexOf(END)).map(piece)],
     target: [...found, END].map(piece),

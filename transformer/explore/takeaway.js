@@ -61,10 +61,16 @@ export function show(before, after) {
   );
 }
 
+const judgement = ({ claim, verdict }) => element("li", {}, `${claim}: `, element("strong", {}, verdict));
+
 /** Show the outputs of all packages of the page. */
 export function showPackages(packages, outputs) {
-  $("packages").hidden = packages.length < 2;
-  const head = ["model", "output", "parameters", "BLEU on test"].map((name) => element("th", { scope: "col" }, name));
+  const judged = packages.some(({ facts }) => facts.claims?.length);
+  $("judged").hidden = !judged;
+  const names = ["model", "output", "parameters", "BLEU on test", ...(judged ? ["its claims"] : [])];
+  const head = names.map((name) => element("th", { scope: "col" }, name));
+  const judgements = ({ claims }) =>
+    claims ? element("ul", {}, ...claims.map(judgement)) : "The others are compared with this one.";
   const rows = packages.map(({ name, facts }, i) =>
     element(
       "tr",
@@ -73,6 +79,7 @@ export function showPackages(packages, outputs) {
       element("td", {}, marked(outputs[i], outputs[0])),
       element("td", {}, facts.parameters.toLocaleString("en")),
       element("td", {}, facts.bleu ?? ""),
+      ...(judged ? [element("td", { class: "judged" }, judgements(facts))] : []),
     ),
   );
   $("beside").replaceChildren(element("tr", {}, ...head), ...rows);

@@ -54,7 +54,7 @@ export function showBeam(nodes, hypotheses, subwords, textOf) {
 }
 
 /** Draw a parser's output as a tree over the words of its line, as far as it goes. */
-export function showTree({ root, whole }) {
+export function showTree(place, { root }, fault = "") {
   const parts = [];
   let [column, deepest] = [0, 0];
   function draw(node, depth) {
@@ -69,7 +69,7 @@ export function showTree({ root, whole }) {
     if (!below.length) below.push([(column += 30) - 15, depth]);
     const x = (below[0][0] + below.at(-1)[0]) / 2;
     if (node.label) {
-      parts.push([x, depth, node.label, "label"]);
+      parts.push([x, depth, node.open ? `(${node.label} \u2026` : node.label, "label"]);
       for (const [to, at] of below) if (at > depth) parts.push([x, depth, to, at]);
     }
     return x;
@@ -81,9 +81,8 @@ export function showTree({ root, whole }) {
       ? drawn("path", { d: `M${x} ${y(depth) + 4}L${what} ${y(kind) - 13}` })
       : drawn("text", { x, y: y(depth), "text-anchor": "middle", class: kind }, what),
   );
-  const fault = whole ? [] : [element("p", { class: "muted" }, "This output is no tree over these words.")];
-  $("parse").replaceChildren(
-    ...fault,
+  place.replaceChildren(
+    ...(fault ? [element("p", { class: "muted" }, fault)] : []),
     drawn(
       "svg",
       {

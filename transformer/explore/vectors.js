@@ -6,6 +6,19 @@ const HALVES = Float32Array.from({ length: 65536 }, (_, i) => {
   return i >> 15 ? -size : size;
 });
 
+/** An array of `size` numbers. A loop takes a tenth of the time of `from`. */
+function filled(Kind, size, value) {
+  const array = new Kind(size);
+  for (let i = 0; i < size; i++) array[i] = value(i);
+  return array;
+}
+
+/** The bytes of a text in base64. */
+export function bytesOf(base64) {
+  const letters = atob(base64);
+  return filled(Uint8Array, letters.length, (i) => letters.charCodeAt(i));
+}
+
 /** The tensors of a safetensors file, by name: {shape, data}. Its numbers are float32 or float16. */
 export function readTensors(buffer) {
   const size = Number(new DataView(buffer).getBigUint64(0, true));
@@ -13,8 +26,8 @@ export function readTensors(buffer) {
   delete head.__metadata__;
   for (const [name, { dtype, shape, data_offsets }] of Object.entries(head)) {
     const bytes = buffer.slice(...data_offsets.map((each) => 8 + size + each));
-    const data =
-      dtype === "F16" ? Float32Array.from(new Uint16Array(bytes), (half) => HALVES[half]) : new Float32Array(bytes);
+    const halves = dtype === "F16" && new Uint16Array(bytes);
+    const data = halves ? filled(Float32Array, halves.length, (i) => HALVES[halves[i]]) : new Float32Array(bytes);
     head[name] = { shape, data };
   }
   return head;

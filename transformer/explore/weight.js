@@ -1,58 +1,24 @@
 // One weight of equation 1, worked out: a query, a key, their product, the softmax, and what the head writes.
-import { $, colour, element, fill, number } from "./dom.js";
+import { $, colour, element, fill, line, number, strip } from "./dom.js";
+import { dot, softmax } from "./vectors.js";
 
 const form = document.forms.weight;
 let [data, config] = [null, null];
 
 const names = (pieces) => pieces.map((text, i) => [i, `${i + 1}. ${text}`]);
 
-/** Numbers as a row of boxes: the larger a number, the darker its box; negative ones are striped. */
-function strip(values, label, ink) {
-  const most = values.reduce((a, b) => Math.max(a, Math.abs(b)), 1e-9);
-  const box = (value) =>
-    element("span", {
-      class: value < 0 ? "box minus" : "box",
-      "--share": (Math.abs(value) / most).toFixed(3),
-      title: number(value),
-    });
-  return element(
-    "span",
-    {
-      class: "strip",
-      role: "img",
-      "aria-label": `${label}: ${[...values].map(number).join(", ")}`,
-      "--head": ink,
-      "--count": values.length,
-    },
-    ...Array.from(values, box),
-  );
-}
-
-const line = (name, ...parts) => element("div", { class: "sum" }, element("dt", {}, name), element("dd", {}, ...parts));
-
-/** A table of scores and weights of all keys; the chosen one is marked. */
-function rowOf(pieces, scores, weights, key) {
-  const cells = (kind, values) =>
+/** A table with a column for each key; that of the chosen key is marked, and those of masked ones are hatched. */
+function table(rows, key, masked) {
+  const classes = (i) => (i === key ? "key" : i >= masked ? "masked" : "");
+  const cells = ([name, values]) =>
     element(
       "tr",
       {},
-      element("th", { scope: "row" }, kind),
-      ...values.map((value, i) => element("td", { class: i === key ? "key" : "" }, value)),
+      element("th", { scope: "row" }, name),
+      ...Array.from(values, (value, i) => element("td", { class: classes(i) }, value)),
     );
-  return element(
-    "div",
-    { class: "scrolled", tabindex: 0, role: "region", "aria-label": "Scores and weights of the query" },
-    element(
-      "table",
-      {},
-      cells("key", pieces),
-      cells("score", [...scores].map(number)),
-      cells(
-        "softmax",
-        [...weights].map((weight) => weight.toFixed(3)),
-      ),
-    ),
-  );
+  const look = { class: "scrolled", tabindex: 0, role: "region", "aria-label": "Scores and weights of the query" };
+  return element("div", look, element("table", {}, ...rows.map(cells)));
 }
 
 /** Show a sentence, the chosen weight worked out. */
@@ -79,10 +45,9 @@ export function show(given = data, architecture = config) {
   const { q, keys: every, values, scores, weights } = data.layers[kind][layer](query);
   const part = (vector, width) => vector.subarray(head * width, (head + 1) * width);
   const [qs, ks, vs] = [part(q, d_k), part(every[key], d_k), part(values[key], d_v)];
-  const product = qs.reduce((sum, each, i) => sum + each * ks[i], 0);
-  const score = scores[head][key];
+  const products = every.map((other) => dot(qs, 0, part(other, d_k), 0, d_k));
+  const [product, score, root] = [products[key], scores[head][key], Math.sqrt(d_k)];
   const ink = colour(head);
-  const root = Math.sqrt(d_k);
   const scoreOf = {
     scaled: [
       line("q \u00b7 k", number(product)),
@@ -93,6 +58,26 @@ export function show(given = data, architecture = config) {
   }[attention];
   const plain = { scaled: product / root, unscaled: product, additive: score }[attention];
   const more = score - plain;
+  const hidden = (text) => Array(keys.length - read.length).fill(text);
+  const fixed = (some) => [...Array.from(some, (each) => each.toFixed(3)), ...hidden("0")];
+  const rows = [
+    ["key", keys],
+    ["score", [...Array.from(scores[head], number), ...hidden("\u2212\u221e")]],
+    ["softmax", fixed(weights[head])],
+  ];
+  const why = [];
+  if (attention === "scaled") {
+    const undivided = softmax(products.map((each, j) => scores[head][j] + each - each / root));
+    rows.push(["softmax, undivided", fixed(undivided)]);
+    const [now, then] = [weights[head], undivided].map((some) => Math.max(...some).toFixed(3));
+    why.push(
+      line(
+        "why \u221ad_k",
+        `q \u00b7 k is a sum of ${d_k} products, so it grows with d_k. Large scores make the softmax give nearly all weight to `,
+        `one key, and then it hardly learns. Here the greatest weight is ${now}; undivided it would be ${then}.`,
+      ),
+    );
+  }
   const output = values.reduce(
     (sum, value, i) => sum.map((each, j) => each + weights[head][i] * part(value, d_v)[j]),
     new Float32Array(d_v),
@@ -104,11 +89,15 @@ export function show(given = data, architecture = config) {
     ...(Math.abs(more) > 1e-4
       ? [line("+ position", `${number(more)}: what the positional encoding (${config.positions}) adds`)]
       : []),
-    line("all scores", rowOf(read, scores[head], weights[head], key)),
+    line("all scores", table(rows, key, read.length)),
+    ...(keys.length > read.length
+      ? [line("mask", `\u2212\u221e hides the subwords that come later: e^\u2212\u221e is 0.`)]
+      : []),
     line(
       "weight",
       `e^${number(score)} / (the sum of e^score over ${read.length} keys) = ${weights[head][key].toFixed(4)}`,
     ),
+    ...why,
     line(
       "value v",
       strip(vs, "value", ink),
@@ -126,7 +115,8 @@ export function work(kind, layer, head, query, key) {
   show();
   form.key.value = key;
   show();
-  document.forms.weight.scrollIntoView({ block: "nearest" });
+  form.scrollIntoView({ block: "nearest" });
+  $("worked").focus({ preventScroll: true });
 }
 
 form.addEventListener("change", () => show());

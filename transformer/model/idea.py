@@ -40,6 +40,7 @@ def _is_text(node: ast.stmt) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
 
 
+@cache
 def check_code(code: str) -> None:
     """Raises InputError if a config's code is not that of an idea. Nothing of it is run."""
     _checked(code, UNREAD)
@@ -61,12 +62,17 @@ def _checked(code: str | bytes, name: str) -> ast.Module:
             continue
         for module in modules:
             first = module.partition(".")[0]
-            if first not in BUILT_IN and first not in packages_distributions():
+            if first not in BUILT_IN and first not in _installed():
                 text = f"imports {module}, which is no installed package; an idea is one file, so write that code here"
                 raise InputError(f"{name}, line {node.lineno}: {text}")
     if not {each.name for each in tree.body if isinstance(each, ast.FunctionDef)} & {"change", "optimizer"}:
         raise InputError(f"{name}: defines neither change(model) nor optimizer(model); see docs/own-idea.md")
     return tree
+
+
+@cache
+def _installed() -> set[str]:
+    return {*packages_distributions()}
 
 
 def digest(code: str) -> str:

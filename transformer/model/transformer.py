@@ -121,7 +121,7 @@ class TransformerHypotheses:
     """The hypotheses of a search: keys and values of the source, and a cache of those of the target."""
 
     def __init__(self, model: Transformer, source_BS: Tensor):
-        self.model, self.cache = model, Cache(model.config.N, len(source_BS), source_BS.device)
+        self.model, self.cache = model, Cache(len(model.decoder), len(source_BS), source_BS.device)
         shown_BS = F.pad(source_BS != PADDING, (0, -source_BS.size(1) % ROW))
         self.source_mask = Mask(shown_BS[:, None])
         parts = [model.memory(model.encode(Rows.of(part))) for part in encoder_batches(source_BS)]

@@ -53,7 +53,8 @@ def changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
     """What has changed in a run's `identity`, in words: `training.steps was 200 and is 300, data`. Empty: nothing."""
     old, new = _flat(before), _flat(now)
     changed = {key: f"{key} was {shown(old.get(key))} and is {shown(new.get(key))}" for key in {**new, **old}}
-    changed |= {key: key for key in ("data", "code") if key in changed}  # their SHA-256 tell a reader nothing
+    told = "data", "code", "architecture.idea"  # SHA-256 tell a reader nothing, and an idea's code is long
+    changed |= {key: key for key in told if key in changed}
     return ", ".join(text for key, text in changed.items() if old.get(key) != new.get(key))
 
 

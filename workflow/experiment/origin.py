@@ -29,6 +29,8 @@ def check_origin(folder: Path, experiment: Experiment, place: str) -> None:
     }
     given = {**vars(config), "corpus": config.corpus.get("corpus"), **vars(config.architecture)}
     for key, value in expected.items():
+        if given[key] != value and key == "idea":
+            raise InputError(f"{folder}: its idea is another than the experiment's; {REMEDY}")
         if given[key] != value:
             raise InputError(f"{folder}: its {key} is {given[key]}, but the experiment's is {value}; {REMEDY}")
     if config.training["config_sha256"] != run.sha256():

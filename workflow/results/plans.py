@@ -1,6 +1,6 @@
 """The plan of each result that an experiment has: what it reads, and with which parameters it is made."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,8 @@ from workflow.results.common.plan import Plan, Run
 from workflow.results.common.result import Result, languages
 from workflow.results.model_notes import model_notes
 from workflow.results.rows import Rows, by_task
+
+ON_DEV = ("ende",)  # tasks of Table 3, scored on dev; others are scored on test
 
 
 class Plans(Rows):
@@ -38,8 +40,16 @@ class Plans(Rows):
         return plan.reading(comparisons=self.runs.comparisons(some))
 
     def on_test(self, shown: Sequence[Run], **more: Any) -> Plan:
-        """The plan of a table of some runs with scores on test."""
-        return self._plan(shown, self.runs.averaged_scores(by_task(shown)), more)
+        """The plan of a table of some runs with scores on test. It also reads what says whether they overfit."""
+        some = by_task(shown)
+        scored = [path for each in some for path in self.scores_of(each)({each: some[each]})]
+        histories = self.runs.packages_behind(scored, "history.csv")
+        return self._plan(shown, self.runs.averaged_scores(some), more).reading(histories=histories)
+
+    def scores_of(self, task: str, runs: Runs | None = None) -> Callable[[ByTask], list[str]]:
+        """The function that gives the scores which every run of a task has: on dev for Table 3's task, else on test."""
+        runs = runs or self.runs
+        return runs.dev_scores if task in ON_DEV else runs.averaged_scores
 
     def _plan(self, shown: Sequence[Run], scores: Sequence[str], more: dict[str, Any]) -> Plan:
         tasks = self.experiment.tasks
@@ -50,12 +60,11 @@ class Plans(Rows):
             "pairs": {name: f"{task.source}-{task.target}" for name, task in tasks.items()},
             "languages": languages(tasks["ende"]),
         }
-        return Plan(self.measured(by_task(shown), scores), params | more)
+        return Plan(self.measured(scores), params | more)
 
-    def measured(self, some: ByTask, scores: Sequence[str]) -> dict[str, Any]:
-        """The inputs of a table that shows these scores: also the packages and the corpora behind them."""
-        packages, corpora = self.runs.packages_behind(scores), self.runs.records(some)
-        return {"published": self.numbers, "scores": scores, "packages": packages, "corpora": corpora}
+    def measured(self, scores: Sequence[str]) -> dict[str, Any]:
+        """The inputs of a table that shows these scores: also the packages behind them."""
+        return {"published": self.numbers, "scores": scores, "packages": self.runs.packages_behind(scores)}
 
     def notes(self, shown: Sequence[Run]) -> list[str]:
         """The notes under a table of these runs."""

@@ -11,7 +11,6 @@ from snakemake.iocontainers import Wildcards
 from transformer.model.config import last_position
 from workflow.results.plans import Plans
 
-ON_DEV = ("ende",)  # tasks of Table 3, scored on dev; others are scored on test
 QUARTERS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 20)  # of base's longest pair: the upper bounds of the length classes
 # A file that is made by decoding or scoring a part; groups: task, model, part.
 DECODED = re.compile(r"/runs/([^/]+)/([^/]+)/\d+/average-\d+/(?:[^/]+/)?([^/.]+)\.(?:scores|translation|comparison)\b")
@@ -29,7 +28,7 @@ class Selection(Plans):
         for task, models in self.runs.trained.items():
             for model in models:
                 runs = self.runs.with_seeds(self.experiment.seeds_of(task, model))
-                scores += (runs.dev_scores if task in ON_DEV else runs.averaged_scores)({task: [model]})
+                scores += self.scores_of(task, runs)({task: [model]})
         return scores
 
     @cached_property

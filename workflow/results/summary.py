@@ -92,10 +92,9 @@ def _verdicts(experiment: Experiment, leading: str, verdicts: Sequence[str], tim
 
 def _overfitting(selection: Selection) -> list[str]:
     """The models that overfit, of the runs that are made."""
-    runs = selection.runs
-    names = (runs.packages_behind(selection.all_scores, name) for name in ("config.json", "history.csv"))
-    made = [files for files in zip(*names, strict=True) if all(Path(file).exists() for file in files)]
-    return overfitting_notes([each[0] for each in made], [each[1] for each in made], runs.equal)
+    histories = map(Path, selection.runs.packages_behind(selection.all_scores, "history.csv"))
+    made = [str(path) for path in histories if path.exists() and path.with_name("config.json").exists()]
+    return overfitting_notes(made, selection.runs.equal)
 
 
 def compare(selection: Selection) -> str:

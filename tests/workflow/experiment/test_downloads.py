@@ -7,8 +7,9 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from planned import CONFIG
 
+from tests.pages import ROOT
+from tests.workflow.calls import touch_treebank
 from transformer.corpora.fetch import Download
 from transformer.corpora.parts import PARTS
 from transformer.corpora.plain import PlainText
@@ -51,10 +52,7 @@ def test_an_experiment_needs_the_downloads_of_the_tasks_that_have_models(own):
     corpus = replace(own, train=({"en": f"{archive}/in.en", "de": f"{archive}/in.de"},))
     known = {archive: Download(5, "0" * 64), "http://a.org/other": Download(6, "1" * 64)}
     assert downloads_of(experiment(corpus, known)) == {archive: known[archive]}
-    with pytest.raises(
-        InputError,
-        match=r"corpora\.c: http://a\.org/x\.tgz has no size and SHA-256; write (downl.*), with",
-    ) as error:
+    with pytest.raises(InputError, match=r"corpora\.c: http://a\.org/x\.tgz has no size and SHA-256") as error:
         downloads_of(experiment(corpus, {}))
     remedy = re.search("write (.*), with", str(error.value))[1]
     assert parse_yaml(remedy, "") == {"downloads": {archive: {"bytes": "...", "sha256": "..."}}}
@@ -102,18 +100,11 @@ def paper():
     """The paper's experiment with another folder for its treebank."""
 
     def read(folder, **changes):
-        experiment = read_experiment([CONFIG / "paper.yaml"])
+        experiment = read_experiment([ROOT / "config/paper.yaml"])
         trees = replace(experiment.corpora["penn-treebank"], trees=str(folder))
         return replace(experiment, corpora=experiment.corpora | {"penn-treebank": trees}, **changes)
 
     return read
-
-
-def write_sections(folder, sections):
-    for section in sections:
-        path = folder / f"{section:02}/wsj_{section:02}00.mrg"
-        path.parent.mkdir(parents=True)
-        path.touch()
 
 
 @pytest.mark.parametrize(
@@ -121,20 +112,13 @@ def write_sections(folder, sections):
     [([], "no such folder; paths are relative to .*"), ([*range(20), 22], "it has no files .* of section 20, 21")],
 )
 def test_a_missing_treebank_is_refused_before_anything_runs_with_both_ways_out(tmp_path, paper, sections, said):
-    write_sections(tmp_path / "wsj", sections)
+    touch_treebank(tmp_path / "wsj", sections)
     says = rf"^corpora\.penn-treebank\.trees: {tmp_path}/wsj: {said}; set `trees` of the corpus to the folder of the "
-    with pytest.raises(
-        InputError, match=says + r"sections, .*; or leave out what needs it: --config 'only=\[ende, enfr\]'$"
-    ):
+    with pytest.raises(InputError, match=says + r"sections, .*; or leave out .*: --config 'only=\[ende, enfr\]'$"):
         downloads_of(paper(tmp_path / "wsj"))
     downloads_of(paper(tmp_path / "wsj", only=("ende", "enfr")))
     with pytest.raises(InputError, match=r"combined/wsj_0001\.mrg to wsj_0199\.mrg$"):  # all tasks need it
         downloads_of(paper(tmp_path / "wsj", only=("wsj",)))
-
-
-def test_a_treebank_with_all_sections_is_found(tmp_path, paper):
-    write_sections(tmp_path / "wsj", range(25))
-    assert downloads_of(paper(tmp_path / "wsj")) == downloads_of(paper(tmp_path / "wsj", only=("ende", "enfr")))
 
 
 @pytest.mark.parametrize("linked", [False, True])
@@ -145,10 +129,7 @@ def test_a_text_with_a_date_in_the_future_is_refused_with_its_cure(own, tmp_path
         (tmp_path / "a link.en").symlink_to(text)
         text = tmp_path / "a link.en"
     corpus = replace(own, train=({**own.train[0], "en": str(text)},))
-    with pytest.raises(
-        InputError,
-        match=rf"^corpora\.c: {text}: its date is in the fut.*; run touch {shlex.quote(str(text))}( with -h)?",
-    ):
+    with pytest.raises(InputError, match=rf"corpora\.c: {text}: its date is in .*; run touch {shlex.quote(str(text))}"):
         downloads_of(experiment(corpus, {}))
     os.utime(text)
     downloads_of(experiment(corpus, {}))

@@ -34,14 +34,10 @@ def test_each_file_of_the_config_names_the_schema_and_fits_it(path):
     [
         {"seed": [1]},
         {"seeds": [-1]},
-        {"seeds": []},
-        {"scale": {"width": True}},
         {"tasks": {"ende": {"vocabulary": "3000"}}},
         {"models": {"base": {"d_modell": 64}}},
         {"models": {"base": {"positions": "rope"}}},
         {"corpora": {"mine": {"origin": "filse"}}},
-        {"corpora": {"mine": {"cleaning": {"words": [1]}}}},
-        {"claims": {"mine": {"section": 3.1}}},
     ],
 )
 def test_an_editor_marks_what_we_refuse(overlay):

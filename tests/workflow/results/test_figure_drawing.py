@@ -4,13 +4,12 @@ import os
 import subprocess
 import sys
 import xml.dom.minidom
-from pathlib import Path
 
 import pytest
 
+from tests.pages import ROOT
 from workflow.results.common import drawing
 
-ROOT = Path(__file__).parents[3]
 TEXTS = [
     r"costs $5, not $40; \$5 $\frobnicate{x}$ $$ {head} ^a_b & 50 % <b>#1</b> \alpha | ~ -- ]]>",
     "two\nlines\tand\x00 \x07 controls 🙂 日本語 עברית a\u200db \ud800",
@@ -82,30 +81,3 @@ def test_the_user_s_matplotlibrc_and_backend_change_nothing(tmp_path):
         assert (run.returncode, run.stderr) == (0, "")
         drawn.add(tuple((folder / f"x.{kind}").read_bytes() for kind in ("svg", "pdf", "png")))
     assert len(drawn) == 1
-
-
-ORDER = """
-import random, kiwisolver
-from workflow.results.common import drawing
-variable = kiwisolver.Variable
-for seed in range(6):
-    variables = [variable("") for _ in range(400)]
-    random.Random(seed).shuffle(variables)
-    kiwisolver.Variable = lambda name: variables.pop()
-    figure, axes = drawing.panels(8, 1, 7.4, 18, height_ratios=[9, 6, 13, 17, 4, 2, 17, 10])
-    for number, each in enumerate(axes[:, 0]):
-        each.plot([0, 1], [0, 1])
-        each.set_xlabel("x")
-        each.set_yticks([0], ["claim " * number])
-    drawing.save(figure, [f"{seed}.svg", f"{seed}.pdf"])
-"""
-
-
-def test_the_order_of_objects_in_memory_changes_no_byte(tmp_path):
-    """Matplotlib's layout adds in their order, and an SVG has hashes of all digits of the sums."""
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    subprocess.run([sys.executable, "-c", ORDER], cwd=tmp_path, env=environment, check=True)
-    for kind in ("svg", "pdf"):
-        files = list(tmp_path.glob(f"*.{kind}"))
-        assert len(files) == 6
-        assert len({file.read_bytes() for file in files}) == 1

@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from workflow.results.common import by_length, drawing, records
+from workflow.results.common import by_length, records
 from workflow.results.common.against_base import against_base
 from workflow.results.figures import attention, curves
 from workflow.results.tables import decoding, positions, table3
@@ -67,16 +67,6 @@ def test_a_long_curve_has_few_points_and_each_is_a_mean():
     assert curves.thinned(pd.Series(dtype=float), 10).empty
 
 
-def test_rows_that_are_one_model_have_its_curves_and_there_may_be_more_models_than_colours(results):
-    models = [f"model-{number}" for number in range(2 * len(drawing.COLOURS))]
-    runs = [results.run("ende", model) for model in models]
-    groups = {"Your own models": [("ende", model) for model in (*models, "C-N4")]}
-    equal = {"ende": {model: [model] for model in models} | {models[0]: [models[0], "C-N4"]}}
-    svg, again = (results.figure("curves", runs, groups=groups, equal=equal)[0].read_bytes() for _ in range(2))
-    assert svg == again
-    assert all(f"<!-- {model} -->" in svg.decode() for model in (*models, "C-N4"))
-
-
 def test_a_model_of_ones_own_has_a_line_and_marks_in_table3(results):
     own = [{"group": "own", "model": "mine", "changes": {"d_ff": 1024}}]
     for runs, more in (([], []), (["base"], []), (["base", "mine"], own)):
@@ -103,20 +93,6 @@ def test_a_line_of_perplexity_ends_where_the_positions_of_a_model_do(results, pu
         assert ends == [25.5, 15.5]  # two pairs are too few
     assert ratio.lines[1].get_ydata()[0] == 8 / 9
     assert difference.lines[1].get_ydata()[0] == pytest.approx(100 / 8 - 100 / 9)
-
-
-def test_lines_by_length_are_means_over_seeds_beside_base_of_the_same_seed(results, published):
-    runs = [results.run("ende", model, seed) for model in ("base", "E-t5") for seed in (1, 2)]
-    lengths = [
-        results.lengths(run, (1, 10, 50, 20, float(4 + 4 * i)), (11, 20, 50, 60, 2.0)) for i, run in enumerate(runs)
-    ]
-    equal = {"ende": {"base": ["base"], "E-t5": ["E-t5"]}}
-    read = by_length.read_lengths([run.scores for run in runs], lengths, equal)
-    perplexity, ratio, *_ = positions.draw(published["positions"], read, 20).axes
-    assert perplexity.lines[1].get_ydata().tolist() == [14, 2]  # of 12 and 16
-    assert ratio.lines[1].get_ydata().tolist() == [2.5, 1]  # of 12 / 4 and 16 / 8
-    [first, *_] = ratio.collections[1].get_paths()
-    assert (first.get_extents().ymin, first.get_extents().ymax) == (1, 3)
 
 
 def test_searches_are_drawn_against_the_task_s_own_decoding(results):

@@ -1,3 +1,5 @@
+import shutil
+
 import pytest
 
 from workflow.results.common.overfitting import Best, overfitted, overfitting_notes
@@ -34,14 +36,15 @@ def test_a_run_overfits_if_it_was_best_well_before_the_end(history, perplexities
 
 
 def test_a_model_that_overfits_is_named_with_its_step_and_what_to_set(results, history):
-    runs = [results.run("ende", "base", seed) for seed in (1, 2, 3)] + [results.run("enfr", "big")]
     falling, rising = history(9, 7, 6, 5, 4), history(9, 5, 6, 7, 8, name="rising.csv")
-    equal = {"ende": {"base": ["base", "A-h8"]}, "enfr": {"big": ["big"]}}
-    packages = [run.package for run in runs]
-    assert overfitting_notes(packages, [falling, rising, rising, falling], equal) == [
+    runs = [results.run("ende", "base", seed, part="test") for seed in (1, 2, 3)]
+    runs.append(results.run("enfr", "big", part="test"))
+    for run, shape in zip(runs, (falling, rising, rising, falling), strict=True):
+        shutil.copy(shape, run.history)
+    said = (
         "ende base, A-h8 overfits in 2 of 3 runs: perplexity on dev was best, 5.00, at step 200 of 500, and ended at "
         "8.00. Set `steps: 200` for this model, raise its P_drop, or train on more text."
-    ]
-    assert overfitting_notes(packages[3:], [rising], equal)[0].startswith(
-        "enfr big overfits: perplexity on dev was best"
     )
+    equal = {"ende": {"base": ["base", "A-h8"]}, "enfr": {"big": ["big"]}}
+    assert overfitting_notes([run.history for run in runs], equal) == [said]
+    assert f"- {said}" in results.table("table2", runs, equal=equal)[1][0]

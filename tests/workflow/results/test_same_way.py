@@ -53,7 +53,7 @@ def test_the_released_verdict_stands_beside_each_claim_and_whether_ours_points_t
     assert [(row["Verdict, released"], row["Verdict, same way"]) for row in rows] == [each[4:] for each in OURS]
     told = lead(rows, path)
     assert told.startswith("1 of the 2 reproduced claims that this run tests point the same way here (the replication ")
-    assert "reproduced 3). One seed of the replication alone has 1 to 2 of these 2; a coin would have 1 on" in told
+    assert "reproduced 3; one of its seeds alone has 1 to 2 of these 2, a coin 1)." in told
 
 
 def test_each_released_seed_points_as_its_claim_does():

@@ -1,6 +1,5 @@
 """Which runs each result shows, and what it reads."""
 
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -15,8 +14,6 @@ from workflow.results.common.result import EVERY
 from workflow.results.tables import decoding
 from workflow.results.tables.marks import marks
 from workflow.results.tables.table4 import trees
-
-ROOT = Path(__file__).parents[3]
 
 
 def claims_of(selection):
@@ -67,69 +64,6 @@ def test_a_table_without_tasks_is_not_made(select):
     assert made(ende=["base", "aop1"]) == (tables | claims | decoding | compared, ["ende"])
 
 
-def test_claims_are_judged_by_the_scores_that_tables_show(select):
-    found = select(seeds=[1, 2])
-    assert set(scores_of(found)) <= set(found.scored)
-    claims = claims_of(found)
-    layers = [f"results/quick/runs/ende/{model}/{{}}/average-1/dev.scores.json" for model in ("C-N2", "base", "C-N8")]
-    seeds = [[path.format(seed) for seed in (1, 2)] for path in layers]
-    assert claims["layers"].scores == seeds  # C-N4 is C-N2 at this scale, and counts once
-    assert [Path(path).parent.name for path in claims["big-en-de"].scores[1]] == ["average-20"] * 2
-    assert claims["scaling"].scores == [[]]  # neither row is run
-    assert not claims["scaling"].judged
-    assert claims["many-heads"].widths == [4, 16]  # of keys
-
-
-def test_claims_about_decoding_are_judged_by_the_searches_of_the_run_of_figures(select):
-    claims = claims_of(select())
-    base = "results/quick/runs/ende/base/1"
-    assert claims["averaging"].scores == [
-        [f"{base}/average-1/dev.scores.json"],
-        [f"{base}/average-5/dev.scores.json"],
-    ]
-    assert claims["beam"].scores[0] == [f"{base}/average-5/beam-1/dev.scores.json"]
-    assert plans(select())["write_claims"].input["lengths"] == [
-        f"results/quick/runs/ende/{model}/1/average-1/lengths.csv" for model in ("E-learned", "base")
-    ]
-    without = select(searches=None)
-    assert claims_of(without)["beam"].scores[0] == []
-
-
-def test_a_claim_may_have_further_seeds_and_both_parts(select):
-    changes = {"part": "both", "further_seeds": [4, 5]}
-    found = select(seeds=[1], claims={"one-head": changes, "averaging": changes, "beam": {"part": "both"}})
-    claims = claims_of(found)
-    rows = [[f"ende/{model}/{seed}/average-1" for seed in (1, 4, 5)] for model in ("A-h1", "base")]
-    for key, part in (("scores", "test"), ("beside", "dev")):
-        expected = [[f"results/quick/runs/{run}/{part}.scores.json" for run in row] for row in rows]
-        assert getattr(claims["one-head"], key) == expected
-    averages = [[Path(path).parent.name for path in row] for row in claims["averaging"].scores]
-    assert averages == [["average-1"] * 3, ["average-5"] * 3]
-    assert claims["beam"].scores[0] == ["results/quick/runs/ende/base/1/average-5/beam-1/test.scores.json"]
-    assert [len(row) for row in claims["many-heads"].scores] == [1, 1]
-    more = [
-        f"results/quick/runs/ende/{model}/{seed}/average-1/dev.scores.json"
-        for model in ("base", "A-h1")
-        for seed in (4, 5)
-    ]
-    assert set(more) <= set(found.all_scores)
-    assert len(found.all_scores) == len(more) + sum(len(models) for models in found.runs.trained.values())
-    scored = set(found.scored)
-    assert {path for claim in claims.values() for row in claim.beside for path in row} <= scored
-
-
-def test_the_steps_of_the_rows_of_claims_about_time_are_timed(select):
-    found = select()
-    assert found.runs.timed == {"ende": ["base", "A-h1", "aop1", "aop2", "recurrent", "convolutional"]}
-    claims = claims_of(found)
-    assert claims["heads-cost"].scores == [["ende/A-h1"], ["ende/base"]]
-    assert claims["dot-fast"].scores == [[], ["ende/base"]]  # quick does not run additive-dk64
-    assert not claims["dot-fast"].judged
-    times = ["results/quick/step_time/ende.json"]
-    assert plans(found)["write_claims"].input["times"] == plans(found)["write_step_time"].input["times"] == times
-    assert "ende/A-h1" not in found.scored
-
-
 def test_no_steps_are_timed_without_two_models_or_with_given_packages(select):
     for found in (select(tasks=only(ende=["base", "C-N2"])), select(packages="given")):
         assert found.runs.timed == {}
@@ -152,21 +86,11 @@ def test_the_table_positions_exists_if_a_row_that_table_3_lacks_is_run(select):
     assert "write_positions" not in plans(select(tasks=only(ende=["base", "E-learned"])))
 
 
-def test_decoding_is_compared_on_dev_for_the_run_of_the_figures(select):
+def test_decoding_is_compared_for_the_run_of_the_figures_with_the_options_of_each_search(select):
     searches = {"beams": [1, 4], "alphas": [0, 0.6]}
-    found = select(seeds=[1, 2], tasks=only(ende=["C-N4", "C-N2"]), figures={"model": "C-N4"}, searches=searches)
-    folder = "results/quick/runs/ende/C-N4"
-    assert decoding.searches(found) == {
-        "scores": [f"{folder}/{seed}/average-5/dev.scores.json" for seed in (1, 2)],
-        "others": [
-            f"{folder}/{seed}/{name}/dev.scores.json"
-            for name in ("average-5/beam-1", "average-5/beam-4.alpha-0", "average-1")
-            for seed in (1, 2)
-        ],
-    }
-    assert plans(found)["write_decoding"].params["equal"] == {"ende": {"C-N4": ["C-N4"]}}
-    packages = found.runs.packages_behind(decoding.searches(found)["others"])
-    assert packages == [f"{folder}/{seed}/average-{n}/package/config.json" for n in (5, 1) for seed in (1, 2)]
+    found = select(tasks=only(ende=["C-N4", "C-N2"]), figures={"model": "C-N4"}, searches=searches)
+    others = [path.split("/C-N4/1/")[1] for path in decoding.searches(found)["others"]]
+    assert others == [f"average-{each}/dev.scores.json" for each in ("5/beam-1", "5/beam-4.alpha-0", "1")]
     inputs = Inputs(found.experiment, found.runs, downloads_of(found.experiment))
     options = [inputs.search(SimpleNamespace(search=folder)) for folder in ("", *found.runs.searches)]
     assert options == ["", "--beam 1 --alpha 0.6", "--beam 4 --alpha 0.0"]
@@ -230,26 +154,17 @@ def test_a_parser_that_learns_from_a_user_s_own_trees_is_a_row_with_the_name_of_
 
 
 def test_notes_name_models_that_are_equal_at_a_scale(select):
-    one = "At this scale C-N2 and C-N4 are the same model, trained once."
-    small = select(scale={"depth": "1/3"})
-    noted = {rule for rule, plan in plans(small).items() if one in plan.params.get("notes", ())}
-    assert {"write_table3", "write_claims"} == {rule for rule in noted if rule.startswith("write_")}
+    def noted(found):
+        return {
+            rule: " ".join(plan.params.get("notes", ())).count("C-N2 and C-N4 are one")
+            for rule, plan in plans(found).items()
+        }
+
+    found = noted(select(scale={"depth": "1/3"}))
+    assert {rule for rule in found if found[rule] and rule.startswith("write_")} == {"write_table3", "write_claims"}
     twice = {"corpus": "multi30k", "source": "en", "target": "fr", "vocabulary": 99, "models": ["C-N2", "C-N4"]}
-    two = select(scale={"depth": "1/3"}, tasks={"mine": twice, "other": twice})
-    assert plans(two)["write_own"].params["notes"].count(one) == 1
-    whole = select(scale={"depth": 1})
-    assert not any("same model" in note for plan in plans(whole).values() for note in plan.params.get("notes", ()))
-
-
-def test_rows_of_section_3_2_1_have_their_own_table_and_curves(select):
-    assert "Section 3.2.1" not in select().curves  # quick runs only those of Table 3
-    found = select(tasks=only(ende=["base", "additive-dk64"]))
-    assert found.curves["Section 3.2.1"] == [BASE, ("ende", "additive-dk64")]
-    assert found.own == {}
-    assert plans(found)["write_scaling"].input["scores"] == [
-        f"results/quick/runs/ende/{model}/1/average-1/dev.scores.json" for model in ("base", "additive-dk64")
-    ]
-    assert "write_scaling" in plans(select(tasks=only(ende=["unscaled-dk64"]), figures={"model": "unscaled-dk64"}))
+    assert noted(select(scale={"depth": "1/3"}, tasks={"mine": twice, "other": twice}))["write_own"] == 1
+    assert not any(noted(select(scale={"depth": 1})).values())
 
 
 def test_scores_of_claims_are_among_those_that_readmes_have(select):
@@ -272,18 +187,15 @@ def test_quick_has_every_result_but_marks_and_a_replication_and_claims_come_firs
 def test_notes_tell_the_sizes_and_the_dropout_of_the_models_that_a_table_shows(select):
     found = select()
     tables = {rule.removeprefix("write_"): plan.params for rule, plan in plans(found).items()}
-    notes = {name: tables[name]["notes"] for name in found.tables if "notes" in tables.get(name, ())}
-    base = "Our base has N 2, d_model 128, d_ff 512, h 8, d_k 16, d_v 16, P_drop 0.1, eps_ls 0.1. The config's widths"
-    big = "Our big has P_drop 0.1; the paper's has P_drop 0.3."
-    assert [name for name in notes if any(note.startswith(base) for note in notes[name])] == [
-        *("claims", "table3", "positions", "appendix", "table2", "scaling", "step_time", "decoding")
-    ]
-    assert [name for name in notes if big in notes[name]] == ["claims", "table3", "table2"]
-    [parser] = [note for note in notes["table4"] if note.startswith("Our ")][1:]
-    assert parser.startswith("Our parser has N 2, d_model 128")
+    notes = {name: tables[name]["notes"][0] for name in found.tables if "notes" in tables.get(name, ())}
+    sizes = "N 2, d_model 128, d_ff 512, d_k 16, d_v 16"
+    base = ("table3", "positions", "appendix", "table2", "scaling", "step_time", "decoding")
+    assert {name for name in notes if f"Here base has {sizes}" in notes[name]} == {*base}
+    assert f"Here base and parser have {sizes}; big has P_drop 0.1 (the paper's P_drop 0.3)" in notes["claims"]
+    assert [name for name in notes if "big has" in notes[name]] == ["claims", "table3", "table2"]
+    assert f"Here parser has {sizes}." in notes["table4"]
     whole = select(tasks=only(ende=["base", "big"]), scale={"width": 1, "depth": 1}, models={"big": {"P_drop": 0.3}})
-    for plan in plans(whole).values():
-        assert not [note for note in plan.params.get("notes", ()) if note.startswith(("Our base", "Our big"))]
+    assert not [plan for plan in plans(whole).values() if "Here " in " ".join(plan.params.get("notes", ()))]
 
 
 def test_captions_have_the_values_of_the_experiment(select):
@@ -297,8 +209,6 @@ def test_captions_have_the_values_of_the_experiment(select):
     )
     assert not [rule for rule, text in captions.items() if set("{}") & set(text)]
     assert "The paper's rows stand beside 2 runs of ours." in captions["write_table3"]
-    assert "\n\n- Our base has N 2, d_model 128" in captions["write_table3"]
-    assert "Our base" not in captions["draw_table3"]
     assert "There are 5 tasks and 90 runs." in captions["draw_length"]
     assert "They learn from lengths 2 to 8 and" in captions["write_length"].replace("\n", " ")
     of = trees(found)

@@ -1,34 +1,24 @@
 """What `make reproduce` says before a run and after it."""
 
 import csv
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-import yaml
+from overlays import only
 
-from workflow.dag.paths import Paths
-from workflow.dag.runs import Runs
+from tests.pages import ROOT
 from workflow.experiment import plan
-from workflow.experiment.config import read_experiment
 from workflow.results import load, summary
 from workflow.results.selection import Selection
 
 PRINTED = {result.name: result.printed for _, result in load() if result.category == "Tables"}
-NUMBERS = Path(__file__).parents[3] / "config/published.yaml"
-
-
-def selection_of(experiment):
-    return Selection(experiment, Runs(experiment, Paths.of(experiment)), NUMBERS)
 
 
 @pytest.fixture
-def found(tmp_path, monkeypatch):
+def found(select, tmp_path, monkeypatch):
     """Two trainings, in a folder of its own."""
     monkeypatch.setattr(plan, "cores", lambda: 3)
-    tasks = {task: {"models": []} for task in ("enfr", "wsj", "semi")} | {"ende": {"models": ["base", "big"]}}
-    (tmp_path / "own.yaml").write_text(yaml.safe_dump({"results": str(tmp_path), "tasks": tasks}))
-    return selection_of(read_experiment([tmp_path / "own.yaml"]))
+    return select(results=str(tmp_path), tasks=only(ende=["base", "big"]))
 
 
 @pytest.fixture
@@ -89,18 +79,8 @@ def test_a_run_ends_with_the_comparison_that_has_a_command_of_its_own(found, tmp
     assert summary.after(found).splitlines()[-1].startswith("Nothing to compare with the released results: ")
     write("table2", ["en-de", "Transformer", "27.3", "20.1"], folder="released/quick/tables")
     assert summary.after(found).endswith("\n\n" + summary.compare(found))
-    monkeypatch.setattr(summary, "PUBLISHED", NUMBERS)
-    summary.main("compare", str(tmp_path / "own.yaml"))
+    monkeypatch.setattr(summary, "PUBLISHED", ROOT / "config/published.yaml")
+    summary.main("compare", str(tmp_path / "overlay.yaml"))
     said = capsys.readouterr().out.splitlines()
     assert "table2  equal to the last digit" in said
     assert said[-1] == "All other numbers that both have are equal to the last digit."
-
-
-def test_after_a_run_a_model_that_overfits_is_named(found, tmp_path, write):
-    package = "quick/runs/ende/base/1/average-1/package"
-    rows = [(100 * i, each) for i, each in enumerate([9, 5, 6, 7, 8], 1)]
-    write("history", *rows, folder=package, columns=["step", "dev_perplexity"])
-    assert "overfits" not in summary.after(found)  # its package is not finished
-    (tmp_path / package / "config.json").write_text('{"training": {"task": "ende", "model": "base"}}')
-    said = " ".join(summary.after(found).split())
-    assert "ende base overfits: perplexity on dev was best, 5.00, at step 200 of 500, and ended at 8.00." in said

@@ -35,8 +35,9 @@ def test_columns_that_are_equal_in_all_rows_are_told_in_a_note_and_stand_in_the_
     headings = texts[0].splitlines()[2]
     assert [name in headings for name in ("Steps", "differs on other", "Perplexity, published")] == [False, False, True]
     for text in texts:
-        note = text[text.index("Columns left out because all rows are equal: Steps, published (100000)") :]
-        assert "Columns left out because they are empty: sacreBLEU, differs on other sentences; chrF, ours." in note
+        assert "Equal in all rows: Steps, published 100000" in text
+        assert "How to read this table" in text
+        assert "docs/tables.md" in text
     _, (md, _, _) = results.table("table3", runs[:1], in_full=[])
     assert "Steps, ours" in md.splitlines()[2]  # a single row keeps all
 
@@ -46,7 +47,7 @@ def test_a_html_table_can_stand_in_another_page_and_sorts_numbers_with_exponents
     before, _, after = html.partition("<section class=results>")
     section, _, end = after.partition("</section>")
     assert "<table" not in before + end
-    assert [section.count(f"<{tag}") for tag in ("table>", "caption>", "style>", "script>", "details>")] == [1] * 5
+    assert [section.count(f"<{tag}") for tag in ("table>", "caption>", "style>", "script>")] == [1] * 4
     style = section[section.index("<style>") + 7 : section.index("</style>")]
     assert all(line.startswith(".results ") for line in style.splitlines() if line)
     assert "<td data-value=3.3e+18>3.3·10<sup>18</sup></td>" in section

@@ -40,15 +40,11 @@ def agreement(published: Sequence[Mapping[str, Any]], ours: Ours) -> list[str]:
         largest = sorted(changed, key=lambda row: -changed[row])[:LARGEST]
         without = ""
         if len(rows) > 2 * LARGEST:
-            without = (
-                f", and of {_ranks(rows.drop(largest)):.2f} without the {LARGEST} rows that change the number of "
-                f"parameters most ({', '.join(largest)})"
-            )
+            without = f" ({_ranks(rows.drop(largest)):.2f} without {', '.join(largest)})"
         notes.append(
-            f"Table 3, {measure.heading}: the paper's ranks of {len(rows)} rows and ours have a correlation "
-            f"(Spearman) of {_ranks(rows):.2f}{without}; {(apart[0] == apart[1]).sum()} of {len(apart)} rows are on "
-            f"the same side of base (in the paper {(apart[0] < 0).sum()} of them are worse than base). Rows with a "
-            "difference of zero are left out."
+            f"Table 3, {measure.heading}: correlation of ranks with the paper's {len(rows)} rows "
+            f"{_ranks(rows):.2f}{without}; {(apart[0] == apart[1]).sum()} of {len(apart)} rows on the paper's side of "
+            f"base ({(apart[0] < 0).sum()} are worse in the paper)."
         )
     return notes
 

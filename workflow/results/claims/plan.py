@@ -89,11 +89,10 @@ def plan(selection: Selection) -> Plan | None:
     scores = list(dict.fromkeys([*files, *table3]))
     longer = dict.fromkeys(path for each in claims if each.claim.metric in ("within", "longer") for path in each.files)
     more = {
-        "corpora": runs.records(runs.trained),
         "lengths": [str(Path(path).with_name("lengths.csv")) for path in longer],
         "times": runs.step_times,
     }
     shown = [*selection.shown["table3"], *(run for each in claims for run in each.claim.runs())]
     params = {"claims": list(map(asdict, claims)), "longest": selection.longest, "table3": table3}
     params |= {"notes": selection.notes(shown), "equal": runs.equal}
-    return Plan(selection.measured(selection.some("table3"), scores) | more, params)
+    return Plan(selection.measured(scores) | more, params)

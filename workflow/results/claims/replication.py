@@ -18,14 +18,6 @@ CAPTION = """\
 **The replication.** Each row is one claim: what the first experiment said, and what the seeds of this one say alone. No
 number of the first enters the second. Look at the last column, then whether the two differences are alike in size.
 """
-NOTES = [
-    "A verdict is replicated if it is the same again, not replicated if these seeds leave the claim undecided, and "
-    "reversed if they show the other side. What the first experiment left undecided may be decided now. Claims that it "
-    "did not test have no entry there. A first difference can be one on dev where test decides now: the two tables of "
-    "claims say which. If it tested a claim with another bound (within, by at least) or with none, the entry says what "
-    "came of that, and the outcome is new.",
-    "The p-values are corrected within the family (Holm). How seeds become verdicts stands below the table of claims.",
-]
 DECIDED = ("reproduced", "contrary")
 REPEATED = ("replicated", "not replicated", "reversed")
 
@@ -84,7 +76,7 @@ def content(job: Any) -> Content:
         )
     outcomes = {name: Counter(row["Outcome", ""] for row in each) for name, each in rows.items()}
     counts = [f"Family {name}, claims {each.total()}: {counted(each)}." for name, each in outcomes.items()]
-    return Content(list(chain(*rows.values())), 5, [*counts, *job.params.notes, *NOTES], [])
+    return Content(list(chain(*rows.values())), 5, [*counts, *job.params.notes])
 
 
 RESULTS = (

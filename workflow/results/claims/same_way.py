@@ -9,10 +9,6 @@ from workflow.results.claims.verdicts import Tested
 from workflow.results.common.table_formats import Row
 
 Released = Mapping[tuple[str, str, str], Mapping[str, str]]  # section, claim, measure -> row
-NOTE = (
-    "The released verdict is that of the replication (docs/replication.md), whose text, sizes or seeds are others; if "
-    "its bound is another, it is named. Same way says whether our difference has the sign that was reproduced there."
-)
 
 
 def read_released(path: str | Path) -> Released:
@@ -52,6 +48,6 @@ def lead(rows: Iterable[Mapping[str, str]], path: Path) -> str:
     same = sum(row["Verdict, same way"] == "yes" for row in told)
     return (
         f"{same} of the {len(told)} reproduced claims that this run tests point the same way here (the replication "
-        f"reproduced {len(reproduced)}). One seed of the replication alone has {alone} of these {len(told)}; a coin "
-        f"would have {len(told) / 2:g} on average."
+        f"reproduced {len(reproduced)}; one of its seeds alone has {alone} of these {len(told)}, a coin "
+        f"{len(told) / 2:g})."
     )

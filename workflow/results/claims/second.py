@@ -14,19 +14,6 @@ from transformer.evaluation.statistics import Hypothesis, effects, judge, pooled
 from workflow.results.claims.verdicts import Tested
 from workflow.results.common.records import read_json
 
-LENGTHS = (
-    "Length has the length of the output over that of the references (in SacreBLEU's tokens), the mean of each row in "
-    "their order. BLEU has a penalty for output that is shorter. The column unpenalised has our difference without it: "
-    "in sacreBLEU, divided by exp(1 - 1 / length) in each run whose length is below 1. The column chrF has our "
-    "difference in chrF, which has no such penalty. A verdict in BLEU that they do not share is about length, too."
-)
-POOLED = (
-    "The csv also has a second opinion, which decides nothing: the p called pooled, corrected in the same way, with an "
-    "error pooled over all rows of the claims and of Table 3 that are scored in the same way with the same seeds. "
-    "This error is what remains of a score without the means of its row and of its seed. It has more degrees of "
-    "freedom, but assumes that all rows have one spread."
-)
-
 
 def chrf(each: Tested) -> str:
     """The difference of a claim on BLEU in chrF."""

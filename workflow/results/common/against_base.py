@@ -15,34 +15,6 @@ from workflow.results.common.result import Rows
 BASE: Run = ("ende", "base")
 PRINTED = {column.key: column for metric in metrics_of("translation") for column in metric.columns if column.published}
 CSV_ONLY = ("difference", "p, seeds and sentences", "p, randomisation", "p, bootstrap", "from base")
-FROM_BASE = (
-    "The columns from base show how far a row is from base with the same seed: BLEU in points, perplexity in percent."
-)
-COMPARED = f"{FROM_BASE} The csv also has how far our numbers are from the published ones."
-LARGEST = (
-    "the largest of the seeds, and that of a paired bootstrap. The bootstrap asks in one direction only, so its p "
-)
-WITHIN_SEEDS = [
-    "A star means that sacreBLEU differs from that of base with the same seed at p < 0.05, for every seed, by "
-    "approximate randomisation. With several seeds the means must also differ by at least two standard deviations of "
-    "base.",
-    "A starred difference is hardly a matter of these sentences. But p is not corrected for the number of rows: with "
-    "one seed, about one in 20 rows as good as base has a star. And another training might not show a starred "
-    "difference: two trainings of the same model can differ by that much. The csv also has the p of this test, "
-    f"{LARGEST}is about half.",
-]
-OVER_SEEDS = [
-    "A star means that the mean difference from base in sacreBLEU would show with other seeds and on other sentences, "
-    "at p < 0.05. One test asks both, from all seeds and sentences. Its squared error is that over the seeds and that "
-    "over the sentences, added, each with its own quantile of Student's t (Banerjee 1960). So at most 5 % of rows "
-    "as good as base get a star, and more seeds find smaller differences. It is not corrected for the number of rows.",
-    "The csv also has the p of this test. Beside it is that of approximate randomisation, which shuffles the sentences "
-    f"of one seed: {LARGEST}is about half.",
-]
-CHRF = (
-    "chrF compares characters. Unlike BLEU it has no brevity penalty: where the two disagree, look at the length first."
-    " The csv also has its difference from base."
-)
 
 
 def ende_rows(name: str) -> Callable[[Rows], list[Run]]:
@@ -54,14 +26,8 @@ def ende_rows(name: str) -> Callable[[Rows], list[Run]]:
     return shows
 
 
-def star_notes(all_ours: Ours, compared: str = COMPARED) -> list[str]:
-    """What the columns of `measured` say, and what a star means for these rows."""
-    found = {key for key in ("both.p", "chrf") for ours in all_ours.values() if pd.notna(ours.get(key))}
-    return [compared, *(OVER_SEEDS if "both.p" in found else WITHIN_SEEDS), *[CHRF] * ("chrf" in found)]
-
-
 def differs(ours: Mapping[str, float], base: Mapping[str, float]) -> bool:
-    """Whether the row has a star, as `star_notes` explains."""
+    """Whether the row has a star (docs/tables.md)."""
     if pd.notna(both := ours.get("both.p")):
         return both < 0.05
     difference = abs(ours.get("sacrebleu.score", 0) - base.get("sacrebleu.score", 0))

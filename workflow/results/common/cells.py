@@ -8,10 +8,6 @@ from transformer.evaluation.metrics import Metric
 from workflow.results.common.plan import Row
 
 NOT_RUN = "not run"
-LENGTH = (
-    "The length is the number of tokens of our translations, divided by that of the references. Below 1, BLEU has a "
-    "brevity penalty: it is multiplied by exp(1 - 1 / length)."
-)
 
 
 def number(value: float | None, digits: int) -> str:

@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from workflow.results.common.csv_files import read_csv
 from workflow.results.common.plan import Equal
-from workflow.results.common.records import read_training
 
 EARLY = 0.8  # the best step is among this first part of a training,
 WORSE = 0.02  # and the last perplexity is above the best by at least this share of it,
@@ -34,12 +33,12 @@ def overfitted(history: str | Path) -> Best | None:
     return Best(step, perplexity, end, last) if step <= EARLY * end and last >= (1 + WORSE) * perplexity else None
 
 
-def overfitting_notes(packages: Iterable[str], histories: Iterable[str], equal: Equal) -> list[str]:
-    """A line for each model that overfits, with what to set. The files are those of the same runs, in order."""
+def overfitting_notes(histories: Iterable[str], equal: Equal) -> list[str]:
+    """A line for each model that overfits, with what to set. A history is runs/TASK/MODEL/SEED/average-N/package/..."""
     runs: dict[tuple[str, str], list[Best | None]] = defaultdict(list)
-    for package, history in zip(packages, histories, strict=True):
-        run = read_training(package)
-        runs[run["task"], ", ".join(equal[run["task"]][run["model"]])].append(overfitted(history))
+    for history in histories:
+        task, model = Path(history).parts[-6:-4]
+        runs[task, ", ".join(equal[task][model])].append(overfitted(history))
     notes = []
     for (task, model), found in runs.items():
         if over := sorted(filter(None, found)):

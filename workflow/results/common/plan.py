@@ -27,7 +27,6 @@ class Inputs(Protocol):
     published: str  # config/published.yaml
     scores: Sequence[str]
     packages: Sequence[str]  # the config.json of each package behind the scores
-    corpora: Sequence[str]
 
     def __getattr__(self, name: str) -> Any: ...
 
@@ -55,15 +54,14 @@ class Job(Protocol):
 
 @dataclass(frozen=True)
 class Content:
-    """The rows of a table and the notes below it: what a reader needs, and what our numbers are `made` of.
+    """The rows of a table and the notes below it: what this table alone needs, because docs/tables.md has the rest.
 
     The first `names` columns hold text, the others numbers. Only the csv has columns whose subheading is in `csv_only`.
     """
 
     rows: Sequence[Row]
     names: int
-    notes: Sequence[str]
-    made: Sequence[str] = ()
+    notes: Sequence[str] = ()
     csv_only: Collection[str] = ()
 
 

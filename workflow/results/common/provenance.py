@@ -6,7 +6,7 @@ from typing import Any
 
 from transformer.training.attempts import devices, kept_attempts
 
-FEW = 5  # runs that a note names one by one
+FEW = 3  # runs that a note names one by one
 
 
 def short_commit(software: Mapping[str, str]) -> str:
@@ -31,24 +31,18 @@ def _means(one: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def by_means(runs: Iterable[Mapping[str, Any]], name: str) -> dict[str, list[str]]:
-    """The names of the runs, grouped by one of `_means`. A run whose attempts differ is in several groups."""
-    made = defaultdict(list)
-    for run in runs:
-        each = dict.fromkeys(_means(one)[name] for one in kept_attempts(run))
-        for means in each:
-            made[means].append(f"{run['task']} {run['model']} {run['seed']}" + " (in part)" * (len(each) > 1))
-    return made
-
-
 def difference_notes(runs: Iterable[Mapping[str, Any]]) -> list[str]:
-    """A note for the commit, the device, the threads and the precision, if not all runs have the same."""
-    runs, notes = list(runs), []
-    for name in ("commit", "device", "threads", "precision"):
-        made = by_means(runs, name)
+    """A note that says which runs have other means than most. A run whose attempts differ is named as in part."""
+    runs, told = list(runs), []
+    for name in ("commit", "device", "threads", "precision", "versions"):
+        made = defaultdict(list)
+        for run in runs:
+            each = dict.fromkeys(_means(one)[name] for one in kept_attempts(run))
+            for means in each:
+                made[means].append(f"{run['task']} {run['model']} {run['seed']}" + " (in part)" * (len(each) > 1))
         if len(made) > 1:
             usual = max(made, key=lambda means: len(made[means]))
-            named = {means: names if len(names) <= FEW else [f"{len(names)} runs"] for means, names in made.items()}
-            others = "; ".join(f"{means}: {', '.join(named[means])}" for means in made if means != usual)
-            notes.append(f"Our runs were not all trained with the same {name}: {others}. All others: {usual}.")
-    return notes
+            counted = {means: names if len(names) <= FEW else [f"{len(names)} runs"] for means, names in made.items()}
+            others = [f"{means}: {', '.join(names)}" for means, names in counted.items() if means != usual]
+            told.append(f"{name} {usual}; {'; '.join(others)}")
+    return [f"Not all runs are made alike, most with {'. '.join(told)}."] * bool(told)

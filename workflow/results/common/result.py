@@ -1,13 +1,11 @@
 """What a room declares: its table or figure, with section, title, caption, inputs and function."""
 
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from transformer.support.languages import name_of
-from transformer.support.markdown import without_breaks
 from workflow.results.common.plan import Content, Job, Plan, Run
 from workflow.results.common.table_formats import write_table
 
@@ -88,26 +86,25 @@ class Table(Result):
     curves: Callable[[Rows], Mapping[str, Sequence[Run]]] | None = None  # groups of the training curves
     # Columns that `make reproduce` prints -> their headings there. The last is ours; rows without it are left out.
     printed: Mapping[str, str] = field(default_factory=dict)
+    kinds: Sequence[str] = ("csv", "md", "html", "tex")
     verb: str = "write"
     target: str = "tables"
 
     def params(self, plan: Plan) -> dict[str, Any]:
-        """All parameters of its rule: those of the plan, its caption with the notes, and its title with the detail."""
+        """All parameters of its rule: those of the plan, its caption, and its title with the detail."""
         detail = f" ({self.detail.format(**plan.params)})" if self.detail else ""
-        params = super().params(plan)
-        texts = map(without_breaks, plan.params.get("notes", ()))
-        notes = "".join("\n- " + re.sub(r"[\\*`|]|_(?!\w)", r"\\\g<0>", text) + "\n" for text in texts)
-        return params | {"caption": params["caption"] + notes, "title": self.title + detail}
+        return super().params(plan) | {"title": self.title + detail}
 
     def files(self, results: str) -> dict[str, list[str]]:
-        """The four formats."""
-        return {kind: [f"{results}/tables/{self.name}.{kind}"] for kind in ("csv", "md", "html", "tex")}
+        """Its formats."""
+        return {kind: [f"{results}/tables/{self.name}.{kind}"] for kind in self.kinds}
 
     @property
     def labels(self) -> dict[str, dict[str, str]]:
         """The labels of html and csv. The report sorts by them: HTML before csv."""
         of_all = {"section": self.section, "table": self.title}
-        return {"html": {**of_all, "format": "HTML"}, "csv": {**of_all, "format": "csv"}}
+        formats = {"html": "HTML", "csv": "csv"}
+        return {kind: {**of_all, "format": name} for kind, name in formats.items() if kind in self.kinds}
 
     def make(self, job: Job) -> None:
         """Compute and write it."""

@@ -23,6 +23,7 @@ LATEX = str.maketrans(
     | {"|": r"\textbar{}", "<": "$<$", ">": "$>$", "√": r"$\surd$", "≈": r"$\approx$"}
     | {"^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "\\": r"\textbackslash{}"}
 )
+READ, GUIDE = "How to read this table", "docs/tables.md"
 LONG = 24  # characters of a text that gets a wider column
 SYLLABLES = "pub-lished", "differ-ence", "sen-tences", "Para-meters"  # where a heading may break
 
@@ -31,7 +32,7 @@ def write_table(content: Content, title: str, paths: Mapping[str, str]) -> None:
     """Write the csv, md, html and tex of a table to their paths.
 
     The csv has all columns. The other formats leave out those that are for the csv only, and those whose cells are
-    equal, which a note names. They have the title and the notes.
+    equal, which a note names. They have the title, the notes and the place of the page that explains all tables.
     """
     every = list(dict.fromkeys(column for row in content.rows for column in row))
     with Path(paths["csv"]).open("w", encoding="utf-8", newline="") as stream:
@@ -39,11 +40,13 @@ def write_table(content: Content, title: str, paths: Mapping[str, str]) -> None:
     shown = [column for column in every if column[1] not in content.csv_only]
     columns, cells, names, left_out = without_constants(shown, cells_of(content.rows, shown), content.names)
     notes = [*content.notes, *left_out]
-    every_note = [*notes, *content.made]
-    md = markdown(title, list(map(heading_of, columns)), cells, every_note, names)
-    Path(paths["md"]).write_text(md, "utf-8")
-    Path(paths["html"]).write_text(as_html(title, columns, cells, notes, content.made, names), "utf-8")
-    Path(paths["tex"]).write_text(as_latex(title, columns, cells, every_note, names), "utf-8")
+    texts = {
+        "md": f"{markdown(title, list(map(heading_of, columns)), cells, notes, names)}\n[{READ}](/{GUIDE})\n",
+        "html": as_html(title, columns, cells, notes, names),
+        "tex": as_latex(title, columns, cells, [*notes, f"{READ}: {GUIDE}"], names),
+    }
+    for kind in paths.keys() & texts.keys():
+        Path(paths[kind]).write_text(texts[kind], "utf-8")
 
 
 def cells_of(rows: Iterable[Row], columns: Columns) -> Cells:
@@ -59,15 +62,13 @@ def without_constants(columns: Columns, cells: Cells, names: int) -> tuple[Colum
     values = list(zip(*cells, strict=True))
     kept = [i for i, (one, *rest) in enumerate(values) if i == 0 or set(rest) - {one} or (one and not rest)]
     left_out = [(heading_of(columns[i]), values[i][0]) for i in range(len(columns)) if i not in kept]
-    equal = "; ".join(f"{heading} ({value})" for heading, value in left_out if value)
-    empty = "; ".join(heading for heading, value in left_out if not value)
-    notes = [f"Columns left out because all rows are equal: {equal}."] * bool(equal)
-    notes += [f"Columns left out because they are empty: {empty}."] * bool(empty)
+    equal = "; ".join(f"{heading} {value}" for heading, value in left_out if value)
+    notes = [f"Equal in all rows: {equal}."] * bool(equal)
     rows = [[row[i] for i in kept] for row in cells]
     return [columns[i] for i in kept], rows, sum(i < names for i in kept), notes
 
 
-def as_html(title: str, columns: Columns, cells: Cells, notes: Sequence[str], made: Sequence[str], names: int) -> str:
+def as_html(title: str, columns: Columns, cells: Cells, notes: Sequence[str], names: int) -> str:
     """A page. All but its head stands in one <section>, so that another page can take it, and has that page's colours.
 
     A click on a heading sorts by it: upwards, then downwards, then back to the order in which the rows were written.
@@ -85,8 +86,6 @@ def as_html(title: str, columns: Columns, cells: Cells, notes: Sequence[str], ma
         looks = " ".join(["rule"] * first + ["base"] * ("base" in row[:names]))
         shown = "".join(_cell(cell, i < names) for i, cell in enumerate(row))
         body.append(f'<tr class="{looks}">{shown}</tr>' if looks else f"<tr>{shown}</tr>")
-    notes_of = [f"<ul>{''.join(f'<li>{_text(item)}</li>' for item in items)}</ul>" for items in (notes, made)]
-    folded = f"<details><summary>What our numbers are made of</summary>{notes_of[1]}</details>" if made else ""
     return "\n".join(
         [
             f"<!DOCTYPE html><html lang=en><meta charset=utf-8><title>{_text(title)}</title>",
@@ -96,7 +95,7 @@ def as_html(title: str, columns: Columns, cells: Cells, notes: Sequence[str], ma
             f"<thead><tr>{''.join(upper)}</tr><tr>{''.join(lower)}</tr></thead><tbody>",
             *body,
             "</tbody></table>",
-            *[notes_of[0], folded],
+            f"<ul>{''.join(f'<li>{_text(note)}</li>' for note in notes)}</ul><p>{READ}: {GUIDE}</p>",
             f"<script>\n{script}</script></section></html>\n",
         ]
     )

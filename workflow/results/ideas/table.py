@@ -28,15 +28,6 @@ ONE_RUN = """\
 compared with another one, as if it were a new model. On the right the best of twenty is. To the right of the vertical
 line the identical model looks better than base.
 """
-NOTES = [
-    "Differences are in percent less perplexity and in points of BLEU (tokenised) on dev. Known are released rows of "
-    "later ideas, with all their seeds; screened ideas have five (Welch's t, intervals of 95 %). Of many ideas that "
-    "change nothing, some look better, so neither is a win.",
-    "Confirmed: ten fresh seeds alone, in a one-sided test at 0.05 / (k (k + 1)), half for each measure. k counts this "
-    "confirmation and those before it that did not win, so the chance of any false win is at most 5 % in a ledger. "
-    "Withdrawn: begun, without a result; it did not win.",
-    "This is about other seeds. It says nothing about other texts, longer trainings, or models of another size.",
-]
 COLOUR = {"confirmed": COLOURS[2], "not confirmed": COLOURS[1], "withdrawn": COLOURS[1], "screened": COLOURS[0]}
 MADE = ("against", "seeds", "digest", "device", "precision", "torch", "commit")
 IDENTICAL = 20
@@ -69,7 +60,7 @@ def every(job: Job) -> list[Entry]:
 def content(job: Job) -> Content:
     """The table and its notes."""
     others = read_yaml(job.input.published)["ideas"]
-    return Content([row(each, others.get(each["idea"], "")) for each in every(job)], 4, NOTES, csv_only=MADE)
+    return Content([row(each, others.get(each["idea"], "")) for each in every(job)], 4, csv_only=MADE)
 
 
 def row(entry: Entry, others: str) -> Row:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from workflow.results.common.against_base import BASE, CSV_ONLY, against_base, ende_rows, measured, star_notes
+from workflow.results.common.against_base import BASE, CSV_ONLY, against_base, ende_rows, measured
 from workflow.results.common.cells import number
 from workflow.results.common.plan import Row
 from workflow.results.common.records import Ours, over_seeds
@@ -14,11 +14,6 @@ CAPTION = """\
 **Appendix.** Attention over parameters takes the place of the feed-forward layers. Only versions of the paper before v7
 print this appendix. Measured on the development set; {scores} runs of ours. See how far the two rows are from base.
 """
-NOTES = [
-    "The values of h_p, d_pk, d_pv and n_p are the paper's.",
-    "Perplexity and BLEU are measured as in Table 3.",
-    "The published hours are those of 8 P100 GPUs.",
-]
 
 
 def curves(rows: Rows) -> dict[str, list[Run]]:
@@ -46,12 +41,11 @@ def table_row(row: Mapping[str, Any], all_ours: Ours, paper: Mapping[str, Any]) 
 
 def content(job: Job) -> Content:
     """The table and its notes."""
-    published, runs, notes, made = read_inputs(job)
+    published, runs, notes = read_inputs(job)
     ours = over_seeds(against_base(runs))
     shown = [row for row in published["appendix"] if is_shown(job, ours, "ende", row["model"])]
     rows = [table_row(row, ours, published["table3"][0]) for row in shown]
-    all_notes = [*notes, *NOTES, *star_notes(ours), *(row["note"] for row in shown if "note" in row)]
-    return Content(rows, 1, all_notes, made, CSV_ONLY)
+    return Content(rows, 1, [*notes, *(row["note"] for row in shown if "note" in row)], CSV_ONLY)
 
 
 RESULTS = (

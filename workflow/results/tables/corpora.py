@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-from transformer.corpora.hold_out import SHARED
 from workflow.results.common.plan import Row
 from workflow.results.common.records import read_json
 from workflow.results.common.result import Content, Job, Plan, Selection, Table
@@ -12,14 +11,6 @@ CAPTION = """\
 **The corpora.** For each task the table has the pairs that were read, the pairs that each cleaning step removed, in the
 order of the steps, and the pairs of each part. Look for a step that removes more than you expect.
 """
-NOTES = [
-    "The cleaning steps stand in the order in which they run. A pair is counted at the first step that removes it.",
-    "If a corpus is given as files, only train is cleaned; dev and test stay whole.",
-]
-HELD_OUT = (
-    "Pairs that are held out of train are drawn from what cleaning left. Train loses all other pairs that have a "
-    "source or a target of theirs."
-)
 
 
 def plan(selection: Selection) -> Plan:
@@ -48,11 +39,10 @@ def corpus_rows(task: str, corpus: Mapping[str, Any]) -> list[Row]:
 
 
 def content(job: Job) -> Content:
-    """The table and its notes."""
+    """The table."""
     records = [read_json(path) for path in job.input.corpora]
     rows = [row for task, corpus in zip(job.params.tasks, records, strict=True) for row in corpus_rows(task, corpus)]
-    held_out = any(SHARED in corpus["removed"] for corpus in records)
-    return Content(rows, 3, [*NOTES, *[HELD_OUT] * held_out])
+    return Content(rows, 3)
 
 
 RESULTS = (

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from transformer.evaluation.metrics import metrics_of
-from workflow.results.common.cells import LENGTH, signed, spread
+from workflow.results.common.cells import signed, spread
 from workflow.results.common.drawing import COLOURS, Axes, Drawing, panels
 from workflow.results.common.figure import Figure
 from workflow.results.common.plan import Row
@@ -31,13 +31,6 @@ the task's decoding. The table has sacreBLEU, too.
 METRICS = list(metrics_of("translation", shared=False))
 BLEUS = [metric.columns[0] for metric in METRICS]
 SETTING = ["average", "beam", "alpha"]
-NOTES = [
-    "The paper chose beam size and length penalty alpha on the development set (section 6.1). The first row decodes as "
-    "the experiment's config says. A row with one checkpoint uses the last one alone.",
-    "Each difference is the row minus the first row, with the same seed. BLEU is measured as in Table 3.",
-    LENGTH,
-    "A beam of 1 is greedy search. It gives the same translations with any alpha.",
-]
 
 
 def searches(selection: Selection) -> dict[str, list[str]]:
@@ -61,7 +54,7 @@ def plan(selection: Selection) -> Plan | None:
         return None
     task, model = selection.experiment.drawn
     equal = {task: {selection.runs.run_of[task, model]: [model]}}
-    inputs = selection.measured({task: [model]}, read["scores"]) | read
+    inputs = selection.measured(read["scores"]) | read
     return Plan(inputs, {"notes": selection.notes([(task, model)]), "equal": equal})
 
 
@@ -101,10 +94,9 @@ def table_rows(searches: pd.DataFrame) -> list[Row]:
 
 def content(job: Job) -> Content:
     """The table and its notes."""
-    _, runs, notes, made = read_inputs(job, "First row: ")
-    shown = f"The run is {runs['task'].iloc[0]} {runs['model'].iloc[0]}."
-    rows = table_rows(read_searches(job.input.scores, job.input.others))
-    return Content(rows, 1, [shown, *notes, *NOTES], made)
+    _, runs, notes = read_inputs(job)
+    shown = f"The model is {runs['task'].iloc[0]} {runs['model'].iloc[0]}."
+    return Content(table_rows(read_searches(job.input.scores, job.input.others)), 1, [shown, *notes])
 
 
 DODGE = 0.08  # between two alphas of a beam; the unit is the distance between beams

@@ -23,29 +23,6 @@ lengths, then how far beyond them its line stays high. The table has exact match
 order of the encodings, beside the published ones. The published models are larger, so compare the order and not the
 numbers.
 """
-NOTES = [
-    "Exact match is the share of problems whose whole answer is right in greedy search. The table has its mean over "
-    "lengths.",
-    "The ranks compare the encodings that both studies have by exact match on unseen lengths; rank 1 is the best. "
-    "Equal scores share a rank. The correlation is Spearman's, of the published ranks and ours.",
-]
-MADE = [
-    "Published: {source}. They trained T5-base decoders (110M parameters, 12 layers) on 100,000 fixed problems for "
-    "40,000 steps of 64. Copying and reversing were trained on lengths 2 to 20 and tested on 21 to 40, arithmetic on "
-    "up to 8 and tested on up to 16. Their names for sinusoids and none are APE and NoPE.",
-    "Our decoders normalise after each sub-layer as in the paper, see new problems in each step, and follow the "
-    "paper's schedule. All of ours divide scores by √d_k, none of theirs does. Our rotary turns whole heads; theirs "
-    "turns a quarter of each head. Theirs also have dropout on attention's weights, weight decay, no biases, and all "
-    "sines before all cosines. They have no learned positions. We have them, but those beyond the longest problem of "
-    "training are never trained.",
-    "Our copying and reversing draw from {symbols} symbols, theirs from 100 or more. In addition, our numbers are "
-    "binary, equally long and begin with the last digit; their numbers are decimal and begin with the first digit, and "
-    "often only one of the two is longer than in training. In sum, our answer has every running sum modulo 10; their "
-    "answer has only the last sum, and they print only ranks.",
-    "For copying we take the published share of outputs with the same ids. Their figures compare strings: that is up "
-    "to 0.13 less, with the same ranks.",
-    "ALiBi is Attention with Linear Biases.",
-]
 
 
 def plan(selection: Selection) -> Plan:
@@ -127,12 +104,7 @@ def claim_notes(runs: pd.DataFrame) -> list[str]:
         f"{task} {one.effect:+.2f} (95 % interval {one.interval[0]:+.2f} to {one.interval[1]:+.2f}), {one.verdict}"
         for task, one in judge({task: Hypothesis(mean(lead)) for task, lead in leads.items()}).items()
     ]
-    claim = (
-        "Kazemnejad et al. claim that a decoder without positions (none) loses least as problems get longer. We "
-        "measure by how much none is better than the best other encoding of each seed, and judge as in the table of "
-        "claims: "
-    )
-    return [f"{claim}{'; '.join(judged)}."] if judged else []
+    return [f"None against the best other encoding of each seed: {'; '.join(judged)}."] if judged else []
 
 
 def recipe_note(study: Mapping[str, Any], runs: list[Mapping[str, Any]]) -> str:
@@ -142,12 +114,11 @@ def recipe_note(study: Mapping[str, Any], runs: list[Mapping[str, Any]]) -> str:
     (least, most), tested = recipe["trained"], recipe["tested"]
     parameters = [run["parameters"] for run in runs]
     seeds = len(study["seeds"])
-    means = f"are means ± standard deviations over {seeds} seeds" if seeds > 1 else "are of one seed"
+    means = f"Means ± standard deviations of {seeds} seeds" if seeds > 1 else "One seed"
     return (
-        f"Our numbers {means}. The decoders have N {recipe['N']}, d_model {recipe['d_model']}, d_ff {recipe['d_ff']} "
-        f"and h {recipe['h']} ({min(parameters):,} to {max(parameters):,} parameters). They are trained on lengths "
-        f"{least} to {most}, with {recipe['batch']} problems a step, and tested on {recipe['problems']} problems of "
-        f"each length from {least} to {tested}. Steps: {steps}."
+        f"{means}. N {recipe['N']}, d_model {recipe['d_model']}, d_ff {recipe['d_ff']}, h {recipe['h']} "
+        f"({min(parameters):,} to {max(parameters):,} parameters); lengths {least} to {most}, {recipe['batch']} "
+        f"problems a step; {recipe['problems']} problems of each length to {tested}. Steps: {steps}."
     )
 
 
@@ -160,9 +131,7 @@ def content(job: Job) -> Content:
     runs = measured(by_length(read))
     ours, theirs = over_seeds(runs), published["tasks"]
     rows = [row for task in study["tasks"] for row in task_rows(task, positions, theirs.get(task, {}), ours)]
-    values = {"source": published["source"], "symbols": study["recipe"]["symbols"]}
-    made = [recipe_note(study, read), *(note.format(**values) for note in MADE)]
-    return Content(rows, 2, [*claim_notes(runs), *NOTES], made)
+    return Content(rows, 2, [*claim_notes(runs), recipe_note(study, read)])
 
 
 def draw_encoding(axes: Axes, right: pd.DataFrame, colour: str, trained: Sequence[int]) -> None:

@@ -22,13 +22,6 @@ reference has as many tokens as theirs. Then see how far our BLEU is from theirs
 brevity penalty agree.
 """
 QUANTILE = 1.96  # of the normal distribution; 95 % lie within it
-NOTES = [
-    "BLEU is computed on the corpus's own tokens, without further tokenisation and without smoothing. It differs from "
-    "the BLEU and sacreBLEU of the other tables. The precisions are those of 1 to 4 tokens, in percent.",
-    "The range over sentences is our BLEU plus or minus 1.96 standard errors (jackknife), as if the sentences had been "
-    "drawn from many of their kind. It does not include that other trainings give other models. It is too wide to "
-    "compare two models by, as both translate the same sentences.",
-]
 
 
 def marks(selection: Selection) -> list[dict[str, Any]]:
@@ -84,7 +77,7 @@ def table_row(row: Mapping[str, Any], pair: str, ours: Mapping[str, float], bleu
 
 def content(job: Job) -> Content:
     """The table and its notes."""
-    published, _, notes, made = read_inputs(job)
+    _, _, notes = read_inputs(job)
     rows = []
     signatures: dict[str, None] = {}
     for row in job.params.rows:
@@ -94,9 +87,7 @@ def content(job: Job) -> Content:
         ours = over_seeds(pd.DataFrame(flat(row, seed, *score) for seed, score in enumerate(scores)))
         bleus = [bleu for bleu, _ in scores]
         rows.append(table_row(row, job.params.pairs[row["task"]], ours[row["task"], row["model"]], bleus))
-    others = [note for note in made if not note.startswith("Signature of ")]  # those belong to scores of other tables
-    signed = [f"Signature of BLEU: {signature}" for signature in signatures]
-    return Content(rows, 3, [*notes, *NOTES, *published["marks_notes"]], [*others, *signed], ("each seed",))
+    return Content(rows, 3, [*notes, f"Signature of BLEU: {' '.join(signatures)}"], ("each seed",))
 
 
 RESULTS = (

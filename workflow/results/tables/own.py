@@ -3,9 +3,7 @@
 from typing import Any
 
 from transformer.support.strict import listed
-from workflow.results.common.against_base import CSV_ONLY, FROM_BASE, against_base, measured, star_notes
-from workflow.results.common.cells import LENGTH
-from workflow.results.common.notes import token_notes
+from workflow.results.common.against_base import CSV_ONLY, against_base, measured
 from workflow.results.common.plan import Row
 from workflow.results.common.records import over_seeds
 from workflow.results.common.result import Content, Job, Plan, Rows, Run, Selection, Table, languages, own_translation
@@ -15,12 +13,6 @@ CAPTION = """\
 **Your own tasks.** Each row of {languages}, measured on the development set as in Table 3: {scores} runs. See how far a
 row is from base of the same task. Table 2 has the scores on the test set.
 """
-NOTES = [
-    "Perplexity is per subword, without label smoothing, so compare it only between rows of one task. BLEU is computed "
-    "on tokenised text with hyphenated compounds split. sacreBLEU is computed as its signature says.",
-    LENGTH,
-    "The changes are those of the config from base, before the widths and the numbers of layers are scaled.",
-]
 OF_PAPER = ("published", "difference")  # columns that this table does not have
 
 
@@ -50,7 +42,7 @@ def own_row(rows: Rows, task: str, model: str) -> dict[str, Any] | None:
 
 def content(job: Job) -> Content:
     """The table and its notes."""
-    _, runs, notes, made = read_inputs(job)
+    _, runs, notes = read_inputs(job)
     ours = over_seeds(against_base(runs))
     rows: list[Row] = []
     for row in job.params.own:
@@ -61,7 +53,7 @@ def content(job: Job) -> Content:
         }
         first = {"Task": row["task"], "Pair": job.params.pairs[row["task"]], "Model": row["model"]}
         rows.append({(name, ""): text for name, text in (first | {"Changes": row["changes"]}).items()} | cells)
-    return Content(rows, 4, [*notes, *NOTES, *token_notes(runs), *star_notes(ours, FROM_BASE)], made, CSV_ONLY)
+    return Content(rows, 4, notes, CSV_ONLY)
 
 
 RESULTS = (

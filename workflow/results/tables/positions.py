@@ -8,8 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from transformer.corpora.libreoffice import LibreOfficeHelp
-from workflow.results.common.against_base import BASE, CSV_ONLY, against_base, ende_rows, measured, star_notes
+from workflow.results.common.against_base import BASE, CSV_ONLY, against_base, ende_rows, measured
 from workflow.results.common.by_length import Lengths, between, perplexity, read_lengths, sacrebleu
 from workflow.results.common.cells import NOT_RUN, spread
 from workflow.results.common.drawing import DASHES, POSITIONS, Drawing, draw_band, panels, plain_numbers
@@ -38,10 +37,6 @@ Classes = Sequence[tuple[int, float]]
 EDGES = (0, 1, 3 / 2, 2, 3, math.inf)  # of the classes of lengths; the unit is the longest pair of training
 FEWEST = 30  # pairs of a class; smaller classes are left out
 MEASURES = {"Perplexity": (perplexity, 2), "sacreBLEU": (sacrebleu, 1)}  # how each is computed, and its digits
-NOTES = [
-    "The paper has only sinusoids and learned positions. Perplexity and BLEU are measured as in Table 3.",
-    "T5 does not divide scores by √d_k; our model with T5's biases does.",
-]
 FEW = {"perplexity": ("pairs", 10), "sacrebleu": ("translations", 30)}  # the fewest with which a length class is drawn
 
 
@@ -50,23 +45,11 @@ def curves(rows: Rows) -> dict[str, list[Run]]:
     return rows.curve("Positions", "positions", [BASE, *rows.shown["table3"]])
 
 
-def held_out(selection: Selection) -> str:
-    """The text on which perplexity and BLEU are measured by length, and how much of it is translated for BLEU."""
-    longer = "the pairs of train that are too long for training (only the vocabulary is learnt from them)"
-    if isinstance(selection.experiment.corpus_of("ende"), LibreOfficeHelp):
-        longer = "longer sentences from the pages of dev and test"
-    return (
-        f"dev, test and {longer}; sacreBLEU is measured on at most {selection.translated} pairs of each length class "
-        "of the figure, evenly spaced in the text"
-    )
-
-
 def plan(selection: Selection) -> Plan | None:
     """The rows that are run, with their scores by length."""
     if not curves(selection):
         return None
-    more = {"longest": selection.longest, "held_out": held_out(selection)}
-    scored = selection.on_dev(selection.shown["positions"], **more)
+    scored = selection.on_dev(selection.shown["positions"], longest=selection.longest)
     return scored.reading(lengths=[str(Path(path).with_name("lengths.csv")) for path in scored.input["scores"]])
 
 
@@ -110,8 +93,8 @@ def mean(seeds: Sequence[float], digits: int) -> str:
     return "–" if values.isna().any() else spread(numbers, "mean", digits)
 
 
-def length_notes(lengths: Lengths, classes: Classes, longest: int, held_out: str) -> list[str]:
-    """What the scores by length are measured on."""
+def length_note(lengths: Lengths, classes: Classes) -> list[str]:
+    """On how many pairs the scores by length are measured."""
     if not lengths:
         return []
     seeds = [one for each in lengths.values() for one in each]  # a model with too few positions translates less
@@ -119,27 +102,18 @@ def length_notes(lengths: Lengths, classes: Classes, longest: int, held_out: str
         ", ".join(f"{max(between(one, *each)[key].sum() for one in seeds):,.0f} ({named(*each)})" for each in classes)
         for key in ("pairs", "translations")
     )
-    return [
-        f"The scores by length are measured on {held_out}. Training reads pairs of at most {longest} subwords on a "
-        f"side, with the end of the sentence. Pairs: {pairs}. Translated: {translated}. Classes with "
-        f"fewer than {FEWEST} pairs are left out.",
-        "Compare rows within a column; do not compare columns, because longer sentences are different text. A dash "
-        "means that the model has learned no positions for sentences of this length.",
-    ]
+    return [f"Pairs by length: {pairs}; translated: {translated}."]
 
 
 def content(job: Job) -> Content:
     """The table and its notes."""
-    published, runs, notes, made = read_inputs(job)
+    published, runs, notes = read_inputs(job)
     ours, longest = over_seeds(against_base(runs)), job.params.longest
     lengths = read_lengths(job.input.scores, job.input.lengths, job.params.equal)
     shown = [row for row in published["positions"] if is_shown(job, ours, "ende", row["model"])]
     classes = classes_of(longest, lengths)
     rows = [table_row(row, ours, published["table3"][0], lengths, classes) for row in shown]
-    sources = "; ".join(f"{row['name']}, {row['source']}" for row in shown)
-    measured_on = length_notes(lengths, classes, longest, job.params.held_out)
-    all_notes = [*notes, f"Where the encodings are from: {sources}.", *NOTES, *measured_on, *star_notes(ours)]
-    return Content(rows, 2, all_notes, made, CSV_ONLY)
+    return Content(rows, 2, [*notes, *length_note(lengths, classes)], CSV_ONLY)
 
 
 def by_class(seeds: Sequence[pd.DataFrame], measure: str) -> pd.DataFrame:

@@ -16,12 +16,6 @@ CAPTION = """\
 the same batches, one row after the other, and nothing else should run on the machine. Compare the ratio of times with
 the ratio of FLOPs: if a row's time is the larger ratio, it uses the machine worse than base.
 """
-NOTES = [
-    "The interval is one of 95 % over rounds (Student's t). A ratio is the geometric mean of the ratios within each "
-    "round. The published ratio is that of the paper's hours, for as many steps.",
-    "FLOPs are those of matrix products without padding: three times those of a forward pass. Making batches is not "
-    "measured.",
-]
 
 
 def plan(selection: Selection) -> Plan | None:
@@ -69,8 +63,7 @@ def content(job: Job) -> Content:
         for row in record["rows"]:
             both = {"base", row["model"]} <= hours.keys() and base["model"] == "base"
             rows.append(table_row(row, base, hours[row["model"]] / hours["base"] if both else None))
-    made = [note for record in records for note in circumstances(record)]
-    return Content(rows, 2, [*job.params.notes, *told, *NOTES], made, ("each round", "cores"))
+    return Content(rows, 2, [*job.params.notes, *told, *map(circumstances, records)], ("each round", "cores"))
 
 
 RESULTS = (

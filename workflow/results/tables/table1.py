@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-from transformer.evaluation.layer_sizes import MOST_ADDITIVE
 from workflow.results.common.cells import number
 from workflow.results.common.drawing import COLOURS, Drawing, panels
 from workflow.results.common.figure import Figure
@@ -62,33 +61,15 @@ def details(layer: Mapping[str, Any]) -> Row:
     }
 
 
-def notes(record: Mapping[str, Any]) -> list[str]:
-    """What is measured, and how."""
+def note(record: Mapping[str, Any]) -> str:
+    """What the measurements are of."""
     sizes, layers = record["sizes"], record["layers"]
-    fits = {size: fitted(layers, size) for size in ("n", "d")}
-    counted = ", ".join(layers["self-attention"]["path"])
-    return [
-        "We measure the forward and the backward pass of one layer over one sentence in float32, on "
-        f"{record['threads']} thread of {record['device']}, and take the least CPU time of several passes. n varies at "
-        f"d {middle(sizes['d'])}, d at n {middle(sizes['n'])}; k is {sizes['k']}, d_k of a head is {sizes['d_k']}. "
-        f"Restricted self-attention reads {sizes['r']} positions to either side, so the paper's r is "
-        f"{2 * sizes['r'] + 1}.",
-        "An exponent is the slope of a least-squares line through the logarithms: in n from "
-        f"{fits['n']}, and in d from {fits['d']}. The exponents of time and of FLOPs differ if matrices are small or "
-        "the numbers no longer fit into the caches.",
-        "FLOPs are those of matrix products and convolutions, counted as PyTorch executes them. Memory is what the "
-        "layer keeps for the backward pass, without weights. The columns Milliseconds and Memory have the middle and "
-        f"the largest n, at d {middle(sizes['d'])}.",
-        "Sequential operations are the longest chain of matrix products or convolutions in which each needs the one "
-        f"before it, counted for n {counted}.",
-        "The longest path is the number of layers, or of steps of the recurrent layer, between any two positions that "
-        f"can reach each other, counted for n {counted}. An input reaches an output if the gradient between them is "
-        "not zero. A convolution reaches (k - 1) / 2 positions to either side, so its path is longer than n / k. A "
-        "stack of dilated convolutions repeats the dilations 1, k, k², ... below n.",
-        "The paper's formulas leave out the projections of self-attention. So do we, except in the row that names "
-        f"them. We measure additive attention only where n² d is at most 2^{MOST_ADDITIVE.bit_length() - 1} "
-        f"({4 * MOST_ADDITIVE / 1e6:.0f} MB in float32).",
-    ]
+    fits = " and ".join(f"{size} {fitted(layers, size)}" for size in ("n", "d"))
+    return (
+        f"Measured on {record['threads']} thread of {record['device']}: n varies at d {middle(sizes['d'])}, d at n "
+        f"{middle(sizes['n'])}; k is {sizes['k']}, r {2 * sizes['r'] + 1}, d_k {sizes['d_k']}. Exponents are fitted "
+        f"over {fits}. Counted for n {', '.join(layers['self-attention']['path'])}."
+    )
 
 
 def middle(sizes: list[int]) -> int:
@@ -108,13 +89,13 @@ def fitted(layers: Mapping[str, Any], size: str) -> str:
 
 
 def content(job: Job) -> Content:
-    """The table and its notes."""
+    """The table and its note."""
     record, published = read_json(job.input.complexity), read_yaml(job.input.published)["table1"]
     lengths, layers = record["sizes"]["n"], record["layers"]
     more = [details(layers[row["layer"]]) for row in published]
     shown = [table_row(row, layers[row["layer"]], lengths[-1], middle(lengths)) for row in published]
     rows = [{**row, **extra} for row, extra in zip(shown, more, strict=True)]
-    return Content(rows, 2, notes(record), csv_only={name for extra in more for _, name in extra})
+    return Content(rows, 2, [note(record)], csv_only={name for extra in more for _, name in extra})
 
 
 LOOKS = {  # a variant of a layer has its colour and a dashed line, but the dilated one lies on another line

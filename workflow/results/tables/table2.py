@@ -4,9 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from transformer.evaluation.metrics import METRICS, metrics_of
-from transformer.model.config import OTHERS
-from workflow.results.common.cells import LENGTH, NOT_RUN, metric_cells, number, power
-from workflow.results.common.notes import signature_notes, token_notes
+from workflow.results.common.cells import NOT_RUN, metric_cells, number, power
+from workflow.results.common.notes import cost_and_signatures
 from workflow.results.common.plan import Row
 from workflow.results.common.records import over_seeds
 from workflow.results.common.result import Content, Job, Plan, Rows, Run, Selection, Table, own_translation
@@ -18,18 +17,6 @@ runs of ours. The paper estimates the cost as seconds × devices × sustained si
 the same, and also count the matrix products. Compare the recurrent and the convolutional model with base, if they are
 run: they have about as many parameters, and the same batches and steps.
 """
-NOTES = [
-    "BLEU is computed on tokenised text with hyphenated compounds split. The paper does not say whether it split them "
-    "for en-fr. sacreBLEU is computed as its signature says.",
-    LENGTH,
-    "The published and the estimated cost are seconds × devices × sustained single-precision FLOP/s of a device. The "
-    "ratio is estimated / published. The counted cost is that of the matrix products of all training steps. We measure "
-    "the sustained FLOP/s with as many threads as the training has; bfloat16 products can be faster.",
-    "The seconds are those of the training steps. Other programs on the machine make them longer. The subwords per "
-    "second are target subwords.",
-    "The recurrent model has LSTMs with attention and input feeding, much like GNMT (Wu et al. 2016). The "
-    "convolutional model is ConvS2S (Gehring et al. 2017). Both train on the same batches as base.",
-]
 
 
 def shows(rows: Rows) -> list[Run]:
@@ -78,11 +65,9 @@ def table_row(row: Mapping[str, Any], task: str, pair: str, ours: Mapping[str, f
 
 def content(job: Job) -> Content:
     """The table and its notes."""
-    published, runs, notes, made = read_inputs(job)
+    published, runs, notes = read_inputs(job)
     ours = over_seeds(runs)
-    seconds = {each.signature: each.columns[0] for each in METRICS if each.second and each.signature}
-    second = any(runs[column.key].notna().any() for column in seconds.values())
-    made = [*made, *signature_notes(runs, {key: column.heading for key, column in seconds.items()})]
+    second = any(runs[metric.columns[0].key].notna().any() for metric in METRICS if metric.second)
     rows = [
         table_row(row, task, job.params.pairs[task], ours.get((task, model), {}), second)
         for task in job.params.pairs  # first all of en-de, then all of en-fr, then your own
@@ -90,12 +75,7 @@ def content(job: Job) -> Content:
         for model in [row.get("model", {}).get(task)]
         if (task in row["bleu"] or model) and is_shown(job, ours, task, model)
     ]
-    counts = {model: ours.get(("ende", model), {}).get("parameters") for model in (*OTHERS, "base")}
-    known = [f"{model} has {count:,.0f}" for model, count in counts.items() if count]
-    sizes = [f"Numbers of parameters: {', '.join(known)}."] if len(known) > 1 else []
-    averages = ", ".join(f"{row['model']['ende']} {row['average']}" for row in published["table2"] if "average" in row)
-    averaged = f"The paper averages checkpoints: {averages}."
-    return Content(rows, 2, [*notes, *NOTES, *token_notes(runs), *sizes, averaged], made, ["difference"])
+    return Content(rows, 2, [*notes, cost_and_signatures(runs)], ["difference"])
 
 
 RESULTS = (

@@ -16,12 +16,10 @@ from workflow.results.common.against_base import (
     change,
     ende_rows,
     measured,
-    star_notes,
 )
-from workflow.results.common.cells import LENGTH, number
+from workflow.results.common.cells import number
 from workflow.results.common.drawing import COLOURS, Axes, Drawing, literal, panels
 from workflow.results.common.figure import Figure
-from workflow.results.common.notes import token_notes
 from workflow.results.common.plan import Row
 from workflow.results.common.records import Ours, over_seeds, read_runs, read_yaml
 from workflow.results.common.result import OWN, Content, Job, Plan, Rows, Run, Selection, Table
@@ -41,12 +39,6 @@ side. A single seed has no bar. A row without a diamond was not run; there are n
 rows whose two marks are on different sides of the line.
 """
 OVERRIDES = ("N", "d_model", "d_ff", "h", "d_k", "d_v", "P_drop", "eps_ls")
-NOTES = [
-    "The columns N to eps_ls hold the paper's values. An empty cell means the value of base.",
-    "Perplexity is per subword, without label smoothing. BLEU is computed on tokenised text with hyphenated compounds "
-    "split. sacreBLEU is computed as its signature says.",
-    LENGTH,
-]
 Changes = Mapping[str, tuple[float, float]]  # model -> change from base and its standard deviation over seeds
 
 GROUP_GAP = 0.7  # before a new group; the unit is the distance between rows
@@ -105,20 +97,12 @@ def text_of(row: Mapping[str, Any]) -> list[str]:
 
 def content(job: Job) -> Content:
     """The table and its notes."""
-    published, runs, notes, made = read_inputs(job)
+    published, runs, notes = read_inputs(job)
     ours = over_seeds(against_base(runs))
     printed = (row for row in published["table3"] if is_shown(job, ours, "ende", row["model"]))
     shown = [*job.params.own, *printed]
-    own = ["In a row of your own, the columns N to eps_ls hold the values of the config, before they are scaled."]
-    all_notes = [
-        *notes,
-        *NOTES,
-        *token_notes(runs),
-        *own * bool(job.params.own),
-        *star_notes(ours),
-        *(row["note"] for row in shown if "note" in row),
-    ]
-    return Content(table_rows(shown, ours, published["table3"][0]), 2, all_notes, made, CSV_ONLY)
+    said = [row["note"] for row in shown if "note" in row]
+    return Content(table_rows(shown, ours, published["table3"][0]), 2, [*notes, *said], CSV_ONLY)
 
 
 def label(row: Mapping[str, Any]) -> str:

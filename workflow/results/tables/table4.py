@@ -20,12 +20,6 @@ The paper's numbers are on section 23 of the Wall Street Journal. See how far ou
 without parsed text.
 """
 DETAILS = [column for metric in metrics_of("parsing", shared=False) for column in metric.details]  # for the csv
-NOTES = [
-    "F1 of labelled brackets is in percent. It is counted by the rules of EVALB with COLLINS.prm. The published "
-    "numbers are on section 23 of the Wall Street Journal.",
-    "Exact is the percentage of sentences whose brackets are all right. Repaired counts the outputs that were not a "
-    "tree over their sentence and were changed into one.",
-]
 
 
 def shows(rows: Rows) -> list[Run]:
@@ -94,7 +88,7 @@ def detail(ours: Mapping[str, float], column: Column) -> str:
 
 def content(job: Job) -> Content:
     """The table and its notes."""
-    published, runs, notes, made = read_inputs(job)
+    published, runs, notes = read_inputs(job)
     papers = over_seeds(runs)
     own = {(row["task"], row["model"]): papers.pop((row["task"], row["model"]), {}) for row in job.params.own}
     printed = (
@@ -105,7 +99,7 @@ def content(job: Job) -> Content:
         for some, of in ((job.params.own, own), (printed, papers))
         for row in some
     ]
-    return Content(rows, 3, [*notes, *NOTES], made, ["difference", *(column.heading for column in DETAILS)])
+    return Content(rows, 3, notes, ["difference", *(column.heading for column in DETAILS)])
 
 
 RESULTS = (
