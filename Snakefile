@@ -53,7 +53,7 @@ include: "workflow/rules/translate.smk"
 include: "workflow/rules/by_length.smk"
 include: "workflow/rules/attention.smk"
 include: "workflow/rules/length.smk"
-include: "workflow/rules/trial.smk"
+include: "workflow/rules/ideas.smk"
 include: "workflow/rules/results.smk"
 
 
@@ -63,7 +63,10 @@ report: "workflow/report/workflow.rst"
 # Snakemake limits how many jobs start in a second. For this it looks for further jobs once a second for every job that
 # has ended, as long as any job waits. After hundreds of jobs this takes much of a core. Without the limit it looks when
 # a job ends. A limit that was set stays: some batch systems need it. This is the default.
+# A confirmation is counted before anything is trained for it.
 onstart:
+    for entry in begun:
+        begin(LEDGER, entry)
     limit = workflow.scheduling_settings.max_jobs_per_timespan
     if limit and (limit.max_jobs, limit.timespan) == (100, 1):
         workflow.scheduler.job_rate_limiter = None
@@ -79,6 +82,8 @@ localrules:
     scores,
     length,
     trial,
+    confirm,
+    ideas,
 
 
 rule tables:
@@ -128,10 +133,29 @@ rule length:
         made("length"),
 
 
-# A row of your own against released scores: docs/own-idea.md.
+# An idea of your own against released scores: docs/own-idea.md.
 rule trial:
     input:
-        of_trial,
+        answer=lambda wildcards: answer_of(confirming=False),
+    log:
+        f"{RESULTS}/logs/ideas/trial.log",
+    conda:
+        "environment.yml"
+    script:
+        "workflow/results/ideas/tell.py"
+
+
+use rule trial as confirm with:
+    input:
+        answer=lambda wildcards: answer_of(confirming=True),
+    log:
+        f"{RESULTS}/logs/ideas/confirm.log",
+
+
+# All ideas of the ledger.
+rule ideas:
+    input:
+        made("ideas"),
 
 
 # Everything that is downloaded by URL, for machines whose jobs have no internet.

@@ -169,7 +169,7 @@ def copy_project() -> Callable[[Path], None]:
     def copy(folder: Path) -> None:
         for name in ("Snakefile", "Makefile", "environment.yml", "requirements.txt", "requirements-torch.txt"):
             shutil.copy(ROOT / name, folder)
-        for name in ("config", "profiles", "transformer", "workflow"):
+        for name in ("config", "ideas", "profiles", "transformer", "workflow"):
             shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
         # Snakemake waits for such a span when it ends.
         profile = folder / "profiles/default/profile.yaml"

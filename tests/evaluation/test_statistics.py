@@ -10,8 +10,6 @@ from transformer.evaluation.statistics import (
     LEAST,
     LEVEL,
     Hypothesis,
-    Mean,
-    compare,
     effects,
     judge,
     judge_rounds,
@@ -19,6 +17,7 @@ from transformer.evaluation.statistics import (
     mean,
     p_over_seeds_and_sentences,
     pooled,
+    power,
     size,
     unpaired,
 )
@@ -156,37 +155,21 @@ def test_an_error_pooled_over_two_rows_is_their_own(seeds):
     assert pooled(own.value, rows, 2) == pytest.approx(own, abs=1e-9)
 
 
-# Trials.
+# Ideas.
 
 
-def test_the_levels_of_all_looks_are_five_percent():
-    assert [level(1), level(2)] == pytest.approx([0.04, 0.008])
-    assert sum(map(level, range(1, 50))) == pytest.approx(0.05)
+def test_the_levels_of_all_confirmations_are_five_percent_together():
+    assert [level(1), level(2)] == pytest.approx([0.05 / 2, 0.05 / 6])
+    assert sum(map(level, range(1, 10_000))) == pytest.approx(0.05, rel=1e-3)
 
 
-@given(st.floats(-3, 3), st.floats(0.01, 2), st.integers(2, 40), st.integers(1, 4))
-def test_a_row_differs_if_and_only_if_its_interval_excludes_zero(center, error, freedom, look):
-    judged = compare(Mean(center, error, freedom), 0.5, look)
-    low, high = judged.interval
-    assert judged.verdict.startswith(("better", "worse")) == (low > 0 or high < 0) == (judged.p < level(look))
-    assert (judged.verdict == "alike" or judged.verdict.endswith("margin")) == (judged.p_alike < level(look))
-    assert compare(Mean(1.001 * judged.smallest, error, freedom), 0.5, look).p < level(look)
-
-
-@pytest.mark.parametrize(
-    ("center", "error", "verdict"),
-    [
-        (2, 0.2, "better"),
-        (-2, 0.2, "worse"),
-        (0.05, 0.05, "alike"),
-        (0.2, 0.02, "better, by less than the margin"),
-        (1, 1, "undecided"),
-        (0, 0, "alike"),  # rows whose seeds differ all alike have no error
-        (1, 0, "better"),
-    ],
-)
-def test_all_verdicts_can_be_given(center, error, verdict):
-    assert compare(Mean(center, error, 4), 0.5, 1).verdict == verdict
+@pytest.mark.parametrize(("gain", "spread", "seeds", "tail"), [(1.0, 0.5, 10, 0.0125), (0.5, 0.5, 5, 0.05)])
+def test_the_power_is_the_share_of_tests_that_find_the_gain(gain, spread, seeds, tail):
+    generator = np.random.default_rng(3)
+    row, against = generator.normal(0, spread, (2, 2000, seeds))
+    found = np.mean([unpaired(*each).above(0) < tail for each in zip(row + gain, against, strict=True)])
+    assert power(gain, spread, seeds, tail) == pytest.approx(found, abs=0.03)
+    assert power(gain, 0.0, seeds, tail) == 1
 
 
 # Seeds and sentences.

@@ -161,6 +161,7 @@ def test_the_row_of_a_trial_is_a_run_too(diff):
     record(diff(**trial))
     assert lost(diff(**trial)) == {}
     assert list(lost(diff(models={"tried": {"h": 4}}, trial={"row": "tried"}))) == ["ende tried 1"]
+    assert lost(diff(models={"tried": {"idea": "ideas/placebo.py"}}, trial={"row": "tried"})) == {}
 
 
 @pytest.mark.workflow

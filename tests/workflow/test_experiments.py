@@ -169,7 +169,7 @@ def test_a_faulty_command_line_is_refused_by_the_profile(project, monkeypatch, c
 @pytest.mark.parametrize(
     ("call", "told"),
     [
-        (["trial"], "error: trial: no row is named; write `trial: {row: NAME}` into your overlay"),
+        (["trial"], "error: no idea is named; give --config idea=ideas/NAME.py, or `trial: {row: NAME}`"),
         (["--profile", "profiles/slurm"], "account or partition is not filled in; copy profiles/slurm to my-slurm"),
     ],
 )

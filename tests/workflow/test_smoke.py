@@ -19,8 +19,8 @@ ROOT = Path(__file__).parents[2]
 # Blanks, quotes and a dollar, in the names of the texts and the results, go through every command.
 ODD = 'it\'s "my" $HOME'
 MADE = f"{ODD}/results/smoke"
-# The study of length is a target of its own. This experiment has no mark, no task of a user, and repeats no other.
-OTHERS = ("length", "marks", "own", "replication", "trial")
+# Length and ideas are targets of their own. This experiment has no mark, no task of a user, and repeats no other.
+OTHERS = ("length", "marks", "own", "replication", "ideas", "one_run")
 RESULTS = [result for _, result in load() if result.name not in OTHERS]
 
 

@@ -1,4 +1,4 @@
-"""The statistics of claims, of trials, and of comparisons with base: Student's t tests, and their corrections.
+"""The statistics of claims, of ideas, and of comparisons with base: Student's t tests, and their corrections.
 
 The differences of several seeds are a sample. A positive difference is in favour of the claim or of the row.
 """
@@ -12,10 +12,7 @@ import numpy as np
 
 # SciPy is imported where it is needed: it takes a second to load, and planning needs the constants alone.
 
-LEVEL = 0.05  # the chance that any claim of a family gets a false verdict
-FIRST = (
-    0.8  # of a trial: the share of LEVEL that the first look gets; each further look gets this share of what is left
-)
+LEVEL = 0.05  # the chance that any claim of a family gets a false verdict, and that any idea of a ledger is a false win
 APART = math.log1p(0.1)  # claims about time: times are apart if one is more than 10 % above the other
 SEEDS = 3  # the fewest that are judged: with two, an interval is 12.7 standard errors to either side
 LEAST = 1e-9  # the smallest p over seeds and sentences
@@ -204,45 +201,27 @@ def pooled(effect: float, scores: Sequence[Sequence[float]], compared: int) -> M
     return Mean(effect, float(((remains**2).sum() / freedom * (weights @ weights) / rows.shape[1]) ** 0.5), freedom)
 
 
-# Trials.
+# Ideas.
 
 
-@dataclass(frozen=True)
-class Compared:
-    """What the seeds say of a row beside another one. A positive difference is in favour of the row."""
+def level(confirmation: int) -> float:
+    """The level of the k-th confirmation of a ledger: LEVEL / (k (k + 1)). The levels of all add up to LEVEL.
 
-    mean: float
-    interval: tuple[float, float]  # it excludes zero if and only if the rows differ
-    p: float  # that they differ, corrected for the number of measures; like the next, it is compared with the level
-    p_alike: float
-    smallest: float  # the least mean that would have been shown to differ
-    verdict: str
-
-
-def level(look: int) -> float:
-    """The level at which the k-th look is judged, counted from 1. The levels of all looks add up to LEVEL."""
-    return LEVEL * FIRST * (1 - FIRST) ** (look - 1)
-
-
-def compare(difference: Mean, margin: float, look: int, measures: int = 2) -> Compared:
-    """Judge a row against another one in one of several measures: better, worse, alike within a margin, or undecided.
-
-    The row differs if a two-sided test shows it, and it is alike if two one-sided tests show that the difference is
-    within the margin. Both can hold. Each measure has its share of the level of the look. Of its two statements at most
-    one can be false, so the chance of any false statement is at most the level.
+    k counts the confirmation itself and those before it that did not win, so the chance that a ledger has any false
+    win is at most LEVEL.
     """
-    share = level(look) / measures
-    p, p_alike = difference.outside(0, 0), difference.within(margin)
-    differs, alike = p < share, p_alike < share
-    side = "better" if difference.value > 0 else "worse"
-    return Compared(
-        mean=difference.value,
-        interval=difference.interval(share / 2),
-        p=min(1.0, measures * p),
-        p_alike=min(1.0, measures * p_alike),
-        smallest=difference.half(share / 2),
-        verdict=side + ", by less than the margin" * alike if differs else "alike" if alike else "undecided",
-    )
+    return LEVEL / (confirmation * (confirmation + 1))
+
+
+def power(gain: float, spread: float, seeds: int, tail: float) -> float:
+    """The chance that a one-sided t test of two rows, at the level `tail`, finds a true gain.
+
+    Each row has `seeds` values, and `spread` is their standard deviation.
+    """
+    from scipy.special import nctdtr, stdtrit
+
+    freedom = 2 * seeds - 2
+    return float(1 - nctdtr(freedom, gain / (spread * (2 / seeds) ** 0.5), -stdtrit(freedom, tail))) if spread else 1.0
 
 
 # Seeds and sentences.

@@ -25,17 +25,23 @@ def software() -> dict[str, str]:
 def commit(folder: Path) -> str:
     """The commit of the work tree `folder`, with `-dirty` if tracked files have changed; `unknown` without git.
 
-    Files of `results` do not count: no training reads them, and another folder may be mounted there.
+    What no training reads does not count: files of `results`, where another folder may be mounted, and the ledger.
     """
-    # Both options are given, so that git does not use the repository of a parent folder.
-    git = ("git", "-C", str(folder), "--git-dir=.git", "--work-tree=.")
-
-    def printed(*words: str) -> str:
-        return subprocess.run((*git, *words), capture_output=True, text=True).stdout.strip()
-
-    try:
-        head = printed("rev-parse", "--verify", "HEAD")
-        changed = printed("status", "--porcelain", "--untracked-files=no", "--", ":!results")
-    except OSError:
-        return "unknown"
+    head = _git(folder, "rev-parse", "--verify", "HEAD")
+    changed = _git(folder, "status", "--porcelain", "--untracked-files=no", "--", ":!results", ":!ideas/ledger.csv")
     return f"{head}-dirty" if changed else head or "unknown"
+
+
+def changed_code() -> list[str]:
+    """The tracked files of code that differ from the last commit. Empty without git."""
+    return _git(ROOT, "diff", "--name-only", "HEAD", "--", "transformer", "workflow").splitlines()
+
+
+def _git(folder: Path, *words: str) -> str:
+    """What git prints; empty without git."""
+    # All options are given, so that git does not use the repository of a parent folder.
+    git = ("git", "-C", str(folder), "--git-dir=.git", "--work-tree=.")
+    try:
+        return subprocess.run((*git, *words), capture_output=True, text=True).stdout.strip()
+    except OSError:
+        return ""

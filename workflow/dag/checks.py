@@ -11,9 +11,11 @@ from transformer.support.faults import ConfigError, Fault, with_source
 from transformer.support.files import InputError, check_mirror
 from transformer.support.strict import load_sources, located, merged, parse_yaml
 from workflow.dag.runs import Runs
-from workflow.experiment.config import Experiment, read_sources
+from workflow.experiment.config import Experiment
 from workflow.experiment.downloads import downloads_of, future_date
 from workflow.experiment.origin import check_origin
+from workflow.results.ideas.check import check_trial, with_idea
+from workflow.results.ideas.released import archives
 
 Sources = dict[str, Mapping[str, Any]]
 
@@ -39,7 +41,7 @@ def sources_of(overlays: Iterable[Path], given: Iterable[str]) -> tuple[Sources,
     replace = values.pop("replace", False)
     if not isinstance(replace, bool):
         raise InputError(f"--config: replace: {replace} is neither true nor false")
-    return {**read_sources(overlays), "--config": values}, replace
+    return with_idea(overlays, values), replace
 
 
 def checked(sources: Sources, config: Mapping[str, Any]) -> tuple[Experiment, dict[str, Download]]:
@@ -50,10 +52,7 @@ def checked(sources: Sources, config: Mapping[str, Any]) -> tuple[Experiment, di
     the environment), `check_writable` and `downloads_of`.
     """
     experiment = load_sources(Experiment, merged([*sources.values(), config, sources["--config"]]), sources)
-    if experiment.trial:
-        from workflow.experiment.trial import archives, check_trial  # it needs SciPy, which takes a while to load
-
-        check_trial(experiment, sources, archives())
+    check_trial(experiment, sources, archives())
     for key in ("mirror", "packages"):
         folder = getattr(experiment, key)
         if folder and not Path(folder).is_dir():

@@ -78,11 +78,14 @@ class Diff:
         return Path(self.results, "runs", *map(str, run), RECORD).exists()
 
     def differences(self, task: str, model: str, seed: int, *, own: bool = True) -> list[str]:
-        """What differs from the records of a run that has begun (unless not `own`), of its text and its vocabulary."""
+        """What differs from the records of a run that has begun (unless not `own`), of its text and its vocabulary.
+
+        The file of an idea may change: the ledger keeps what was found with the earlier one.
+        """
         folder, differing = self.results / f"runs/{task}/{model}/{seed}", []
         if not (folder / RECORD).exists() and not (folder / "state").exists():
             return []
-        if own:
+        if own and "idea" not in self.experiment.models.get(model, ()):
             run = self.experiment.run(task, model, seed)
             if _read_json(folder / RECORD).get("config_sha256") != run.sha256():
                 differing = _differing("config", folder / "config.yaml", plain(run))

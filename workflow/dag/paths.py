@@ -34,13 +34,12 @@ class Paths:
 
     @property
     def step_time(self) -> str:
-        """The times of a training step of models of a task: of those that claims compare, or those of a trial's row."""
+        """The times of a training step of models of a task: of those of claims, or of an idea and its control."""
         return f"{self.results}/step_time/{{task}}{{tried}}.json"
 
-    @property
-    def trial(self) -> str:
-        """The folder of the trials of a task."""
-        return f"{self.results}/trial/{{task}}"
+    def answer(self, idea: str, confirming: bool) -> str:
+        """The answer of the screening of an idea, or of its confirmation."""
+        return f"{self.results}/ideas/{idea}{'.confirmation' * confirming}.json"
 
     @property
     def package(self) -> list[str]:

@@ -17,7 +17,7 @@ from transformer.support.strict import plain
 from transformer.training.config import RunConfig, checkpoint_name
 from workflow.dag.paths import Paths
 from workflow.experiment.config import Experiment
-from workflow.experiment.tasks import way
+from workflow.experiment.tasks import FRESH, way
 
 ByTask = Mapping[str, Sequence[str]]  # some of the runs, as the models of each task
 SHARD = 10_000  # plain sentences per job; `plan` estimates 3 minutes on an A100 for the parser of `paper`
@@ -194,15 +194,14 @@ class Runs:
 
     @property
     def tried(self) -> dict[str, list[int]]:
-        """The seeds with which the trial trains its row, and the first of them for the other row, a control."""
+        """The seeds with which an idea is screened and confirmed, and that of the other row, its control."""
         trial = self.experiment.trial
-        return {trial.row: [*self.seeds], trial.against: [self.seeds[0]]} if trial else {}
+        return {trial.row: [*self.seeds, *FRESH], trial.against: [self.seeds[0]]} if trial else {}
 
-    def tried_scores(self, model: str) -> list[str]:
-        """The scores of a model of the trial on dev, as Table 3 has them."""
+    def tried_scores(self, model: str, seeds: Sequence[int]) -> list[str]:
+        """The scores of an idea or of its control on dev, as Table 3 has them."""
         folder = f"{self.paths.results}/runs/{self.experiment.drawn[0]}/{model}"
-        average = self.experiment.table3_average
-        return [f"{folder}/{seed}/average-{average}/dev.scores.json" for seed in self.tried[model]]
+        return [f"{folder}/{seed}/average-{self.experiment.table3_average}/dev.scores.json" for seed in seeds]
 
     def parses_of(self, corpus: SelfTraining) -> str:
         """The file with the parses of a self-training corpus's plain sentences."""

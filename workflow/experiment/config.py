@@ -34,6 +34,7 @@ from workflow.experiment.tasks import Figures, Name, Searches, Task, Trial, one_
 
 SHARED = {  # folders in `results` that no experiment may have
     "downloads": "the folder that all experiments share",
+    "ideas": "the folder of `snakemake ideas`",
     "released": "the folder of the released results",
     "site": "the folder of `make site`",
     "gpu": "the folder of `python -m benchmarks.gpu`",
@@ -94,7 +95,7 @@ class Experiment(Config):
     replicates: str | None = Field(
         default=None, description="an experiment with released results, whose verdicts stand beside this one's"
     )
-    trial: Trial | None = Field(default=None, description="a row to try against released scores (docs/own-idea.md)")
+    trial: Trial | None = Field(default=None, description="an idea to try against released scores (docs/own-idea.md)")
 
     @check
     def _names(self) -> Faults:

@@ -38,6 +38,7 @@ def one_folder(names: Iterable[str]) -> Iterator[str]:
             yield f"{other} and {name} are one folder where a file system ignores case; rename one of them"
 
 
+FRESH = range(6, 16)  # the seeds that confirm an idea
 # Beam, length penalty and length of section 6.1, and those of section 6.3.
 PAPER = {"translation": plain(SECTION_6_1), "parsing": {"beam": 21, "alpha": 0.3, "extra": 300}}
 
@@ -101,7 +102,7 @@ class Searches(Config):
 
 @dataclass(frozen=True, config=STRICT)
 class Trial(Config):
-    """A row that `snakemake trial` trains and compares with released scores, on the task of `figures`."""
+    """An idea: a row that `snakemake trial` trains and compares with released scores, on the task of `figures`."""
 
     row: Name = Field(description="the model to try")
     against: Name = Field(default="base", description="a model with released scores")

@@ -30,7 +30,7 @@ ROOMS = (
     "figures.dot_products",
     "figures.trees",
     "tables.length",
-    "tables.trial",
+    "ideas.table",
 )
 
 

@@ -6,7 +6,12 @@ from functools import cache
 
 from transformer.corpora import kinds
 from transformer.support.digest import digest
-from workflow.dag.trial import cost_line
+from workflow.experiment.tasks import FRESH
+from workflow.results.ideas.check import check_screened, cost_line
+from workflow.results.ideas.ledger import LEDGER, begin, entry_of
+from workflow.results.ideas.released import archives
+
+begun = []  # the confirmation that this call begins
 
 
 def any_of(names):
@@ -27,15 +32,19 @@ def made(target):
 
 
 @cache
-def of_trial(_):
-    """The table and the figure of the trial. Says what they cost when they are asked for."""
+def answer_of(confirming):
+    """The answer of the screening or the confirmation of an idea. Says what it costs when it is asked for."""
     if experiment.trial is None:
         # Snakemake would put an error into a traceback.
         sys.exit(
-            "error: trial: no row is named; write `trial: {row: NAME}` into your overlay (docs/own-idea.md)"
+            "error: no idea is named; give --config idea=ideas/NAME.py, or `trial: {row: NAME}` (docs/own-idea.md)"
         )
-    logger.warning(cost_line(experiment, runs))
-    return [path for output in made("trial") for path in output]
+    if confirming and workflow.is_main_process:
+        with refusing():
+            check_screened(experiment, Path(paths.answer(experiment.trial.row, False)))
+        begun.append(entry_of(experiment))
+    logger.warning(cost_line(experiment, runs, FRESH if confirming else experiment.seeds))
+    return paths.answer(experiment.trial.row, confirming)
 
 
 def read_by(*names):
@@ -93,11 +102,12 @@ def not_packed():
 
 
 def in_report(result):
-    """The outputs of a result's rule. The first file of each output with labels is in the report, sorted by these."""
+    """The outputs of a result's rule; those of ideas are the same for all experiments. The first file of each output with labels is in the report, sorted by these."""
+    folder = f"{experiment.results}/ideas" if result.target == "ideas" else RESULTS
     look = {"caption": "../report/result.rst", "category": result.category}
     return {
         name: [report(first, **look, labels=result.labels[name]) if name in result.labels else first, *others]
-        for name, (first, *others) in result.files(RESULTS).items()
+        for name, (first, *others) in result.files(folder).items()
     }
 
 

@@ -174,12 +174,13 @@ def test_scores_of_claims_are_among_those_that_readmes_have(select):
     assert set(scores_of(found)) <= set(found.scored)
 
 
-def test_quick_has_every_result_but_marks_a_replication_and_a_trial_and_claims_come_first(select):
+def test_quick_has_every_result_but_marks_and_a_replication_and_claims_come_first(select):
     results = [result for _, result in load()]
     planned = plans(select())
-    missing = {"write_marks", "write_own", "write_replication", "write_trial", "draw_trial"}
+    missing = {"write_marks", "write_own", "write_replication"}
     assert {result.rule for result in results} - planned.keys() == missing
-    assert {result.name for result in results if result.section == EVERY} == {"claims", "replication", "trial"}
+    whole = {"claims", "replication", "ideas", "one_run"}
+    assert {result.name for result in results if result.section == EVERY} == whole
     assert len({result.rule for result in results}) == len(results)
 
 
