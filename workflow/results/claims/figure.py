@@ -17,10 +17,11 @@ CAPTION = """\
 the paper's differences. Diamonds are ours, and the line through a diamond is its 95 % interval over seeds, or over
 rounds of measurements for claims about time; an open diamond has one or two seeds and no interval. The shaded area is
 the margin within which two rows count as alike; there the interval is one of 90 %, and to the right of the line the
-second row is better. The colour is the verdict, corrected for the number of claims of a family, and the words on the
-right say the same: a *trend* is that of three rows or more; *similar*, *smaller*, *larger* and *opposite* compare our
-interval with the paper's difference; a difference that *would decide* is the least one that these seeds could have
-decided. Look for diamonds in the colour of *contrary*, and for circles outside our intervals.
+second row is better. A number with an arrow lies so far outside that its panel would show nothing else. The colour is
+the verdict, corrected for the number of claims of a family, and the words on the right say the same: a *trend* is that
+of three rows or more; *similar*, *smaller*, *larger* and *opposite* compare our interval with the paper's difference; a
+difference that *would decide* is the least one that these seeds could have decided. Look for diamonds in the colour of
+*contrary*, and for circles outside our intervals.
 """
 VERDICTS = {"reproduced": COLOURS[2], "contrary": COLOURS[1], "undecided": "#555555"}
 GROUPS = {
@@ -106,20 +107,47 @@ def counted(group: Sequence[Tested]) -> str:
     return f"{several} {'round' if group[0].timed else 'seed'}{'s' * (counts[-1] > 1)}"
 
 
+def reach(result: Tested) -> float:
+    """How far from 0 the difference of a claim lies, or the end of its interval."""
+    ends = result.judged.interval if result.judged else ()
+    return max(abs(result.measure.shown(each)) for each in (result.ours, *ends) if each is not None)
+
+
+def outlier(group: Sequence[Tested]) -> Tested | None:
+    """The claim that would squeeze all others: one of three or more that reaches twice as far as any other."""
+    farthest = sorted(group, key=reach)
+    return farthest[-1] if len(group) > 2 and reach(farthest[-1]) > 2 * reach(farthest[-2]) else None
+
+
 def draw_measure(axes: Axes, group: Sequence[Tested]) -> None:
     """The claims about one measure, one below the other."""
-    measure = group[0].measure
+    measure, far = group[0].measure, outlier(group)
     axes.axvline(0, color="black", linewidth=0.8)
     for height, each in enumerate(group):
         colour = VERDICTS[each.verdict.partition(":")[0]]
         if margin := measure.margin(each.claim.margin):
             bounds = measure.shown(-margin), measure.shown(margin)
             axes.fill_betweenx([height - 0.4, height + 0.4], *bounds, color="#dbe4ee", zorder=0)
-        if each.judged:
+        ours = None if each.ours is None else measure.shown(each.ours)
+        if each is far and ours is not None:
+            ahead = ours > 0
+            words = f"{ours:+.1f} \N{RIGHTWARDS ARROW}" if ahead else f"\N{LEFTWARDS ARROW} {ours:+.1f}"
+            place = (0.98, "right") if ahead else (0.02, "left")
+            axes.text(
+                place[0],
+                height,
+                words,
+                transform=axes.get_yaxis_transform(),
+                va="center",
+                ha=place[1],
+                fontsize=7,
+                color=colour,
+            )
+        elif each.judged:
             axes.plot([measure.shown(bound) for bound in each.judged.interval], [height, height], color=colour)
         face = colour if each.judged else "none"
-        if each.ours is not None:
-            axes.plot(measure.shown(each.ours), height, marker="D", markersize=4, color=colour, markerfacecolor=face)
+        if ours is not None and each is not far:
+            axes.plot(ours, height, marker="D", markersize=4, color=colour, markerfacecolor=face)
         if each.paper is not None:
             axes.plot(measure.shown(each.paper), height, **PAPER)
         axes.text(

@@ -17,13 +17,13 @@ from workflow.results.common.result import Job, Plan, Run, Selection
 
 CAPTION = """\
 **Training curves.** Training loss (with label smoothing) and perplexity on the first 250 pairs of the development set,
-grouped by the paper's tables. There are {histories} runs. Table 3 measures perplexity on all
-pairs. *Base* shows base itself. The other panels show each model minus base of the same seed, from the end of base's
-warm-up on; below 0 a model has less loss or less perplexity than base. A group whose task has no base shows its models
-themselves. Lines are means over seeds, and bands reach from the least seed to the greatest. Each point of a loss is a
-mean over several steps, and long lines have means of neighbouring points. Each panel has a scale of its own. Do not
-compare the losses of runs with different label smoothing. Look for lines that are still moving away from 0 at the last
-step: there the rows of a table would differ otherwise after longer training.
+grouped by the paper's tables. There are {histories} runs. Table 3 measures perplexity on all pairs. *Base* shows base
+itself. The other panels show each model minus base of the same seed, from the end of base's warm-up on; below 0 a model
+has less loss or less perplexity than base. A group whose task has no base shows its models themselves. Lines are means
+over seeds, and bands reach from the least seed to the greatest. Each point of a loss is a mean over several steps, and
+long lines have means of neighbouring points. Each panel has a scale of its own. Losses of training with other dropout
+or label smoothing than base's are not comparable, and are left out. Look for lines that are still moving away from 0 at
+the last step: there the rows of a table would differ otherwise after longer training.
 """
 DASHES = ("-", (0, (4, 1.5)), (0, (1, 1.2)))
 PER_LINE = 3  # the most groups side by side
@@ -45,7 +45,17 @@ def plan(selection: Selection) -> Plan | None:
     groups, read = selection.curves, {"packages": packages, "histories": histories}
     tasks = {task for runs in groups.values() for task, model in runs if model == "base"}
     warmups = {task: selection.experiment.run(task, "base", 1).training.warmup for task in sorted(tasks)}
-    return Plan(read, {"groups": groups, "equal": selection.runs.equal, "warmups": warmups}) if groups else None
+    apart = [run for runs in groups.values() for run in runs if run[0] in tasks and not comparable(selection, *run)]
+    params = {"groups": groups, "equal": selection.runs.equal, "warmups": warmups, "apart": apart}
+    return Plan(read, params) if groups else None
+
+
+def comparable(selection: Selection, task: str, model: str) -> bool:
+    """Whether the training losses of a model and of base mean the same: they have equal dropout and label smoothing."""
+    runs = (selection.experiment.run(task, name, 1) for name in (model, "base"))
+    return (
+        len({(run.training.eps_ls, run.architecture.P_drop, run.architecture.attention_dropout) for run in runs}) == 1
+    )
 
 
 def read_curves(packages: Sequence[str], histories: Sequence[str], equal: Equal) -> dict[Run, dict[int, pd.DataFrame]]:
@@ -85,10 +95,12 @@ def from_base(
     return pd.DataFrame(lines)
 
 
-def draw(curves: Curves, groups: Mapping[str, Sequence[Run]], warmups: Mapping[str, int]) -> Drawing:
+def draw(
+    curves: Curves, groups: Mapping[str, Sequence[Run]], warmups: Mapping[str, int], losses_apart: Sequence[Run] = ()
+) -> Drawing:
     """Each group that has more than base, and base: the loss, and below it the perplexity.
 
-    `warmups` has the tasks that have a base.
+    `warmups` has the tasks that have a base, and `losses_apart` the runs whose losses cannot be compared with base's.
     """
     base = [(task, "base") for task in warmups]
     blocks = {name: runs for name, runs in groups.items() if set(runs) - set(base)} | ({"Base": base} if base else {})
@@ -102,16 +114,19 @@ def draw(curves: Curves, groups: Mapping[str, Sequence[Run]], warmups: Mapping[s
         apart = runs is not base and all(task in warmups for task, _ in runs)
         shown = axes[2 * line : 2 * line + 2, column]
         for panel, (key, labels) in zip(shown, MEASURES.items(), strict=True):
-            draw_group(panel, key, curves, runs, warmups if apart else {})
+            left_out = losses_apart if apart and key == "loss" else ()
+            draw_group(panel, key, curves, runs, warmups if apart else {}, left_out)
             if column == 0 or not apart:
                 panel.set_ylabel(labels[apart], fontsize=7)
-        legend = shown[0].legend(title=literal(name), ncols=2, **LEGEND)
+        legend = shown[0].legend(*shown[1].get_legend_handles_labels(), title=literal(name), ncols=2, **LEGEND)
         legend.get_title().set(fontweight="bold", fontsize=8)
         shown[1].set_xlabel("steps")
     return figure
 
 
-def draw_group(axes: Axes, key: str, curves: Curves, runs: Sequence[Run], warmups: Mapping[str, int]) -> None:
+def draw_group(
+    axes: Axes, key: str, curves: Curves, runs: Sequence[Run], warmups: Mapping[str, int], left_out: Sequence[Run]
+) -> None:
     """Draw a measure of `runs`, a colour and a dash for each model; as differences from base if there are `warmups`."""
     from matplotlib.ticker import MaxNLocator
 
@@ -122,7 +137,7 @@ def draw_group(axes: Axes, key: str, curves: Curves, runs: Sequence[Run], warmup
     for task, model in runs:
         base = model == "base"
         colour, dashes = ("black", "-") if base and task == runs[0][0] else next(looks)
-        if warmups and base:
+        if (warmups and base) or (task, model) in left_out:
             continue
         seeds = curves[task, model]
         lines = from_base(key, seeds, curves[task, "base"], warmups[task]) if warmups else by_seed(key, seeds)
@@ -138,7 +153,7 @@ def draw_group(axes: Axes, key: str, curves: Curves, runs: Sequence[Run], warmup
 def figure(job: Job) -> list[Drawing]:
     """The figure."""
     curves = read_curves(job.input.packages, job.input.histories, job.params.equal)
-    return [draw(curves, job.params.groups, job.params.warmups)]
+    return [draw(curves, job.params.groups, job.params.warmups, job.params.apart)]
 
 
 RESULTS = (

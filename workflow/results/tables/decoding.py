@@ -132,7 +132,9 @@ def draw(searches: pd.DataFrame) -> Drawing:
     draw_bleu(axes, means, grouped.std().fillna(0).reset_index(drop=True), own)
     score = searches[column.key][(searches[SETTING] == list(own)).all(axis=1)].mean()
     axes.set_title(f"{column.heading}: {score:.{column.digits}f} with beam {own.beam}, alpha {own.alpha:g}")
-    axes.set_ylabel("difference from that, points")
+    axes.set_ylabel(
+        f"{column.heading}: points more or less than\nbeam {own.beam}, alpha {own.alpha:g}, bars: ± 1 std. dev."
+    )
     axes.legend()
     return figure
 
