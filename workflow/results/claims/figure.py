@@ -17,11 +17,11 @@ CAPTION = """\
 the paper's differences. Diamonds are ours, and the line through a diamond is its 95 % interval over seeds, or over
 rounds of measurements for claims about time; an open diamond has one or two seeds and no interval. The shaded area is
 the margin within which two rows count as alike; there the interval is one of 90 %, and to the right of the line the
-second row is better. A number with an arrow lies so far outside that its panel would show nothing else. The colour is
-the verdict, corrected for the number of claims of a family, and the words on the right say the same: a *trend* is that
-of three rows or more; *similar*, *smaller*, *larger* and *opposite* compare our interval with the paper's difference; a
-difference that *would decide* is the least one that these seeds could have decided. Look for diamonds in the colour of
-*contrary*, and for circles outside our intervals.
+second row is better. An arrow stands for a difference so far out that its panel would show nothing else; its words
+begin with the number. The colour is the verdict, corrected for the number of claims of a family, and the words on the
+right say the same: a *trend* is that of three rows or more; *similar*, *smaller*, *larger* and *opposite* compare our
+interval with the paper's difference; a difference that *would decide* is the least one that these seeds could have
+decided. Look for diamonds in the colour of *contrary*, and for circles outside our intervals.
 """
 VERDICTS = {"reproduced": COLOURS[2], "contrary": COLOURS[1], "undecided": "#555555"}
 GROUPS = {
@@ -129,20 +129,10 @@ def draw_measure(axes: Axes, group: Sequence[Tested]) -> None:
             bounds = measure.shown(-margin), measure.shown(margin)
             axes.fill_betweenx([height - 0.4, height + 0.4], *bounds, color="#dbe4ee", zorder=0)
         ours = None if each.ours is None else measure.shown(each.ours)
+        words = verdict(each)
         if each is far and ours is not None:
-            ahead = ours > 0
-            words = f"{ours:+.1f} \N{RIGHTWARDS ARROW}" if ahead else f"\N{LEFTWARDS ARROW} {ours:+.1f}"
-            place = (0.98, "right") if ahead else (0.02, "left")
-            axes.text(
-                place[0],
-                height,
-                words,
-                transform=axes.get_yaxis_transform(),
-                va="center",
-                ha=place[1],
-                fontsize=7,
-                color=colour,
-            )
+            words, (place, marker) = f"{ours:+.1f}: {words}", (0.98, ">") if ours > 0 else (0.02, "<")
+            axes.plot(place, height, marker, transform=axes.get_yaxis_transform(), color=colour, markersize=5)
         elif each.judged:
             axes.plot([measure.shown(bound) for bound in each.judged.interval], [height, height], color=colour)
         face = colour if each.judged else "none"
@@ -150,9 +140,7 @@ def draw_measure(axes: Axes, group: Sequence[Tested]) -> None:
             axes.plot(ours, height, marker="D", markersize=4, color=colour, markerfacecolor=face)
         if each.paper is not None:
             axes.plot(measure.shown(each.paper), height, **PAPER)
-        axes.text(
-            1.02, height, verdict(each), transform=axes.get_yaxis_transform(), va="center", fontsize=7, color=colour
-        )
+        axes.text(1.02, height, words, transform=axes.get_yaxis_transform(), va="center", fontsize=7, color=colour)
     axes.set(yticks=range(len(group)), ylim=(len(group) - 0.4, -0.6))
     axes.set_yticklabels([label_of(each.claim) for each in group], fontsize=7)
     axes.tick_params(axis="y", length=0)

@@ -143,7 +143,10 @@ def draw_group(
         lines = from_base(key, seeds, curves[task, "base"], warmups[task]) if warmups else by_seed(key, seeds)
         name = literal(model if task == "ende" else f"{task} {model}")
         draw_band(axes, lines, 0.13, color=colour, linestyle=dashes, label=name)
-    if warmups:
+    if left_out and not axes.lines:
+        axes.set_axis_off()
+        axes.text(0.5, 0.5, "losses that cannot be\ncompared with base's", ha="center", va="center", fontsize=7)
+    elif warmups:
         axes.axhline(0, color="black", linewidth=0.8)
     elif key == "dev_perplexity" and any(len(line.get_xdata()) for line in axes.lines):
         axes.set_yscale("log")
