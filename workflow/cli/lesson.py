@@ -127,7 +127,8 @@ def first_fault(lesson: Lesson, folder: Path) -> str | None:
         if done.returncode:
             found = re.search(r"^(?:FAILED|ERROR) \S+?(?:::(\w+)(?:\[.*?\])?)?(?: - (.*))?$", done.stdout, re.MULTILINE)
             if found is None:
-                return f"the tests did not run: {(done.stderr or done.stdout).strip().splitlines()[-1]}"
+                printed = (done.stderr or done.stdout).strip().splitlines() or [f"pytest's status is {done.returncode}"]
+                return f"the tests did not run: {printed[-1]}"
             name, said = found[1] or "test_the_code_can_be_read", found[2] or "no"
             words = name.removeprefix("test_").replace("_", " ")
             return f"{words}: {said} (tests/{file})"
