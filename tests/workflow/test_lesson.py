@@ -91,12 +91,11 @@ def test_with_our_functions_the_tests_of_all_lessons_pass_without_kernels_and_wh
 
 @pytest.mark.workflow
 @pytest.mark.usefixtures("quick")
-def test_a_right_lesson_translates_and_a_wrong_one_is_told_in_words(copy, capsys, monkeypatch):
-    folder, lesson = copy("3.2.1"), LESSONS["3.2.1"]
+def test_a_right_lesson_translates_and_a_wrong_one_is_told_in_words(tmp_path, capsys, monkeypatch):
+    students, lesson = tmp_path / "class", LESSONS["3.2.1"]
+    folder = students / "ada/3.2.1"
+    begin(lesson, folder)
     solve(folder, lesson)
-    students = folder.parent / "class"
-    (students / "ada").mkdir(parents=True)
-    (students / "ada/3.2.1").symlink_to(folder)
     monkeypatch.setattr(sys, "argv", ["lesson", "check", "3.2.1", str(folder)])
     assert main() == 0
     assert TRANSLATION in capsys.readouterr().out

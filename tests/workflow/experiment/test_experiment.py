@@ -272,7 +272,7 @@ def test_only_the_tasks_that_are_named_are_run_and_figures_show_the_first(read):
 
 def test_the_documentation_s_experiment_with_table_4_only_is_valid(tmp_path):
     page = (ROOT / "config/README.md").read_text()
-    block = page.partition("Give it after `config/paper.yaml`, whose `wsj` reads `penn-treebank`:\n\n")[2]
+    block = page.partition("whose `wsj`\nreads `penn-treebank`:\n\n")[2]
     (tmp_path / "own.yaml").write_text(textwrap.dedent(block.partition("\n\n")[0]))
     own = read_experiment([ROOT / "config/paper.yaml", tmp_path / "own.yaml"])
     assert {task for task, settings in own.tasks.items() if settings.models} == {"wsj"}
