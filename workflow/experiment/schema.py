@@ -1,6 +1,6 @@
 """The JSON Schema of the files of config/, with which editors complete and check them, and the README's tables of keys.
 
-`python -m workflow.experiment.schema` writes both again.
+`python -m workflow.experiment.schema` writes them again, and the schema once more for Snakemake's workflow catalog.
 """
 
 import argparse
@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import yaml
 from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 
@@ -26,6 +27,7 @@ from workflow.experiment.sources import OWN_FILES
 from workflow.experiment.tasks import Task
 
 FOLDER = OWN_FILES[0].parent
+CATALOG = FOLDER.parent / "workflow/schemas/config.schema.yaml"  # where Snakemake's workflow catalog looks for it
 SHORT = 50  # characters of a default that a table shows
 TABLES: dict[str, tuple[Any, ...]] = {
     "tasks": (Task,),
@@ -62,6 +64,22 @@ def schema(config: Any = Experiment) -> dict[str, Any]:
     """The JSON Schema of a config: of a file of config/ and of an overlay, or of a part of them."""
     dialect = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
     return dialect | TypeAdapter(config).json_schema(schema_generator=_Relaxed)
+
+
+def resolved(part: Any, definitions: Mapping[str, Any]) -> Any:
+    """A part of a schema with its definitions in the places that name them, as tools need it that follow no `$ref`."""
+    if isinstance(part, list):
+        return [resolved(each, definitions) for each in part]
+    if not isinstance(part, dict):
+        return part
+    named = definitions[part["$ref"].rpartition("/")[2]] if "$ref" in part else {}
+    return {key: resolved(each, definitions) for key, each in {**named, **part}.items() if key not in ("$ref", "$defs")}
+
+
+def for_catalog() -> str:
+    """The schema without references, as YAML."""
+    whole = schema()
+    return yaml.safe_dump(resolved(whole, whole["$defs"]), sort_keys=False, width=120)
 
 
 def documented(readme: str) -> str:
@@ -119,4 +137,5 @@ if __name__ == "__main__":
     if sys.flags.optimize > 1:
         sys.exit("error: PYTHONOPTIMIZE=2 drops docstrings, which the schema contains; unset it")
     write_json(FOLDER / "schema.json", schema())
+    write_text(CATALOG, for_catalog())
     write_text(FOLDER / "README.md", documented((FOLDER / "README.md").read_text(encoding="utf-8")))

@@ -8,7 +8,7 @@ import pytest
 
 from transformer.support.files import as_json
 from transformer.support.strict import read_yaml
-from workflow.experiment.schema import TABLES, documented, schema
+from workflow.experiment.schema import CATALOG, TABLES, documented, for_catalog, schema
 
 FOLDER = Path(__file__).parents[3] / "config"
 FILES = sorted(path for path in FOLDER.glob("*.yaml") if path.name != "published.yaml")
@@ -18,6 +18,8 @@ VALIDATOR = jsonschema.Draft202012Validator(schema())
 def test_the_schema_and_the_tables_are_those_of_the_config_classes():
     remedy = "make it again: python -m workflow.experiment.schema"
     assert (FOLDER / "schema.json").read_bytes() == as_json(schema()), remedy
+    assert CATALOG.read_text() == for_catalog(), remedy
+    assert "$ref" not in for_catalog()
     readme = (FOLDER / "README.md").read_text()
     assert readme == documented(readme), remedy
     assert all(f"<!-- keys: {name} -->\n\n| key |" in readme for name in ("experiment", *TABLES))
