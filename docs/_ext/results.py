@@ -49,11 +49,11 @@ def _contents(root: Path) -> str:
     first, evidence = ("install", "experiments", "use", "faq"), ("evidence", "protocol", "protocol-2")
     elsewhere = {*first, *evidence, "results", "differences", "notebook", "course"}
     parts = {
-        "Evidence": [f"docs/{name}" for name in evidence],
-        "First": [f"docs/{name}" for name in first],
-        "Results": ["docs/results", "results/README", *released, *models],
-        "How to": ["config/README", *(f"docs/{name}" for name in pages if name not in elsewhere)],
         "The paper": ["docs/paper/index", "docs/notebook", "docs/course", "docs/differences"],
+        "Run": [f"docs/{name}" for name in first],
+        "Results": ["docs/results", "results/README", *released, *models],
+        "Evidence": [f"docs/{name}" for name in evidence],
+        "How to": ["config/README", *(f"docs/{name}" for name in pages if name not in elsewhere)],
         "Notes": ["docs/notes/index"],
         "Project": ["CONTRIBUTING", "CHANGELOG"],
     }
