@@ -54,6 +54,8 @@ def test_an_idea_is_screened_confirmed_and_shown_and_without_a_verdict_snakemake
         return run.stdout + run.stderr, run
 
     assert "mine: is not screened yet; run `snakemake trial`" in call("confirm", *TRIED, status=1)[0]
+    (project / "ideas/broken.py").write_text("def change(model):\n    model.encoder[0].position_wise = None\n")
+    assert "error: ideas/broken.py: TypeError" in call("trial", "-n", "--config", "idea=ideas/broken.py", status=1)[0]
     printed, planned = call("trial", *TRIED, "--dry-run")
     assert "trial: 3 trainings (3 of mine), 0.0 core-hours or more on this CPU" in printed
     assert jobs(planned)["train"] == "3"

@@ -39,11 +39,11 @@ def answer_of(confirming):
         sys.exit(
             "error: no idea is named; give --config idea=ideas/NAME.py, or `trial: {row: NAME}` (docs/own-idea.md)"
         )
-    if confirming and workflow.is_main_process:
-        with refusing():
+    with refusing():
+        if confirming and workflow.is_main_process:
             check_screened(experiment, Path(paths.answer(experiment.trial.row, False)))
-        begun.append(entry_of(experiment))
-    logger.warning(cost_line(experiment, runs, FRESH if confirming else experiment.seeds))
+            begun.append(entry_of(experiment))
+        logger.warning(cost_line(experiment, runs, FRESH if confirming else experiment.seeds))
     return paths.answer(experiment.trial.row, confirming)
 
 
