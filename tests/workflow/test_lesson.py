@@ -59,6 +59,7 @@ def test_a_lesson_lacks_what_is_to_be_written_and_what_computes_the_same(copy, s
         file, name = place.split()
         assert f'NotImplementedError("{name} {NOT_WRITTEN}")' in (folder / file).read_text()
     assert all(f"`{place.split()[1]}`" in page for place in lesson.write)
+    assert "\nON = False\n" in (folder / "transformer/model/kernels.py").read_text()
     assert "**The paper.**" in page
     assert f"SECTION={section}" in page
 
@@ -107,8 +108,18 @@ def test_a_right_lesson_translates_and_a_wrong_one_is_told_in_words(tmp_path, ca
     assert "attention equals that of pytorch: AssertionError" in row
 
 
-@pytest.mark.parametrize("arguments", [("new", "9.9"), ("new", "3.1")])
-def test_a_lesson_that_does_not_exist_and_a_folder_that_does_are_refused(tmp_path, capsys, monkeypatch, arguments):
-    monkeypatch.setattr(sys, "argv", ["lesson", *arguments, str(tmp_path)])
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("new", "9.9", "new"), "choose 3.1, 3.2.1"),
+        (("new", "3.1", "."), "exists; continue there"),
+        (("check", "3.1", "absent"), "no such folder; make it with `make lesson`"),
+        (("report", "absent"), "no such folder"),
+    ],
+)
+def test_a_lesson_or_a_folder_that_is_not_there_or_must_not_be_is_refused(
+    tmp_path, capsys, monkeypatch, arguments, said
+):
+    monkeypatch.setattr(sys, "argv", ["lesson", *arguments[:-1], str(tmp_path / arguments[-1])])
     assert main() == 2
-    assert "choose 3.1, 3.2.1" in (said := capsys.readouterr().err) or "exists; continue there" in said
+    assert said in capsys.readouterr().err

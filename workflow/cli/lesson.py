@@ -1,7 +1,7 @@
 """Lessons: a copy of the clone in which some functions are empty, and the check of what a student wrote there.
 
 python -m workflow.cli.lesson new SECTION FOLDER
-python -m workflow.cli.lesson check FOLDER
+python -m workflow.cli.lesson check SECTION FOLDER
 python -m workflow.cli.lesson report FOLDER     a table of all lessons below FOLDER/STUDENT
 """
 
@@ -101,12 +101,13 @@ def empty(folder: Path, place: str) -> None:
     """Leave only the signature and the docstring of a function, named as `file.py Class.function`."""
     file, name = place.split()
     path = folder / file
-    body: list[Any] = ast.parse(path.read_text("utf-8")).body
+    text = path.read_text("utf-8")
+    body: list[Any] = ast.parse(text).body
     for part in name.split("."):
         [found] = [each for each in body if getattr(each, "name", None) == part]
         body = found.body
     first = body[1] if ast.get_docstring(found) is not None else body[0]
-    lines = path.read_text("utf-8").splitlines(keepends=True)
+    lines = text.splitlines(keepends=True)
     raising = f'{" " * first.col_offset}raise NotImplementedError("{name} {NOT_WRITTEN}")\n'
     lines[first.lineno - 1 : found.end_lineno] = [raising]
     write_text(path, "".join(lines))
@@ -157,20 +158,25 @@ def report(folder: Path) -> Iterator[dict[str, str]]:
 def main() -> int:
     """Exit status 1 if a check fails."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["new", "check", "report"])
-    parser.add_argument("arguments", nargs="+")
+    commands = parser.add_subparsers(dest="what", required=True)
+    for name in ("new", "check", "report"):
+        command = commands.add_parser(name)
+        if name != "report":
+            command.add_argument("section", metavar="SECTION")
+        command.add_argument("folder", metavar="FOLDER", type=Path)
     given = parser.parse_args()
     try:
+        if given.what != "new" and not given.folder.is_dir():
+            raise InputError(f"{given.folder}: no such folder; make it with `make lesson`, or correct FOLDER")
         if given.what == "report":
-            print(tabulate(list(report(Path(given.arguments[0]))), headers="keys", tablefmt="github", missingval="-"))
+            print(tabulate(list(report(given.folder)), headers="keys", tablefmt="github", missingval="-"))
             return 0
-        section, folder = given.arguments[0], Path(given.arguments[1])
-        lesson = lesson_of(section)
+        lesson = lesson_of(given.section)
         if given.what == "new":
-            begin(lesson, folder)
-            print(f"read {folder}/LESSON.md")
+            begin(lesson, given.folder)
+            print(f"read {given.folder}/LESSON.md")
             return 0
-        fault = first_fault(lesson, folder)
+        fault = first_fault(lesson, given.folder)
     except InputError as error:
         print(error, file=sys.stderr)
         return 2
