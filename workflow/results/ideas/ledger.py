@@ -16,12 +16,12 @@ from workflow.experiment.config import Experiment
 from workflow.experiment.sources import OWN_FILES
 
 LEDGER = OWN_FILES[0].parents[1] / "ideas/ledger.csv"
+RESULT = ("seeds", "perplexity", "perplexity_low", "perplexity_high", "bleu", "bleu_low", "bleu_high")
 # `digest` is of the config and the code of the idea, without its name, and of `against`: experiment/row. `event` is
 # screened, begun, confirmed or not confirmed. Differences are in favour of the idea, that of perplexity in percent.
 # `flops` are those of a step, which takes `longer` than one of the other row, in percent.
 FIELDS = [
-    *("date", "idea", "what", "source", "digest", "against", "event", "k", "seeds"),
-    *("perplexity", "perplexity_low", "perplexity_high", "bleu", "bleu_low", "bleu_high"),
+    *("date", "idea", "what", "source", "digest", "against", "event", "k", *RESULT),
     *("parameters", "flops", "longer", "device", "precision", "torch", "commit"),
 ]
 Entry = Mapping[str, str]
@@ -74,7 +74,7 @@ def append(path: Path, entry: Entry) -> None:
     kind = entry["event"].split()[-1]
     for each in reversed(read(path)):
         if each["digest"] == entry["digest"] and each["event"].split()[-1] == kind:
-            if kind != "screened" or all(each[name] == entry[name] for name in FIELDS[8:15]):
+            if kind != "screened" or all(each[name] == entry[name] for name in RESULT):
                 return
             break
     path.parent.mkdir(exist_ok=True)
